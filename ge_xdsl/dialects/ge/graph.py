@@ -1,0 +1,156 @@
+"""Whole graphs: finding them in a module, and the checks that no single op can make."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.names import describe
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.errors import CompileError, Location
+
+
+def functions(module: ModuleOp) -> list[FuncOp]:
+    """The graphs of a module, in order; declarations without a body are left out."""
+    return [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
+
+
+def main_function(module: ModuleOp) -> FuncOp:
+    """The graph that a tool runs: the one named main, else the only one."""
+    found = functions(module)
+    for func in found:
+        if func.sym_name.data == "main":
+            return func
+    if len(found) != 1:
+        raise CompileError(f"the module has {len(found)} functions, expected one or a 'main'")
+    return found[0]
+
+
+def ge_ops(func: Operation) -> Iterator[GeOp]:
+    """Every GE op of a graph and its subgraphs, in order."""
+    for op in func.walk():
+        if isinstance(op, GeOp):
+            yield op
+
+
+def root_blocks(func: FuncOp) -> Iterator[Block]:
+    """The graph's block, then the blocks of its subgraphs, depth first."""
+    for region in func.regions:
+        for block in region.blocks:
+            yield block
+            for op in block.ops:
+                yield from _sub_blocks(op)
+
+
+def _sub_blocks(op: Operation) -> Iterator[Block]:
+    for region in op.regions:
+        for block in region.blocks:
+            yield block
+            for inner in block.ops:
+                yield from _sub_blocks(inner)
+
+
+def location_of(op: Operation) -> Location | None:
+    """Where an op, or the nearest GE op around it, was read from."""
+    current: Operation | None = op
+    while current is not None:
+        if isinstance(current, GeOp) and current.source is not None:
+            return current.source
+        current = current.parent_op()
+    return None
+
+
+def verify(module: ModuleOp) -> None:
+    """Verify every op, dominance, names and subgraphs.
+
+    Raises CompileError for the first op that is wrong, with its place. xDSL's own `verify` checks
+    neither dominance nor names and its errors print the whole module.
+    """
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            raise op_error(op, str(error)) from None
+        except (ValueError, KeyError, AssertionError) as error:
+            raise op_error(op, str(error) or type(error).__name__) from None
+        if isinstance(op, FuncOp) and op.body.blocks:
+            _verify_function(op)
+
+
+def op_error(op: Operation, message: str) -> CompileError:
+    """An error at an op: its place, its name, and the first line of the message."""
+    text = message.strip().split("\n")[0].removeprefix(f"{op.name}: ")
+    if text.startswith("Operation does not verify: "):
+        text = text.removeprefix("Operation does not verify: ")
+    return CompileError(text, subject=describe(op), location=location_of(op))
+
+
+def _verify_function(func: FuncOp) -> None:
+    if len(func.body.blocks) != 1:
+        raise op_error(func, f"has {len(func.body.blocks)} blocks, expected one")
+    for block in root_blocks(func):
+        verify_dominance(block)
+    seen: set[str] = set()
+    for op in ge_ops(func):
+        name = op.node_name
+        if name and name in seen:
+            raise op_error(op, f"the node name '{name}' is used twice, expected unique names")
+        seen.add(name)
+        if op.op_type == "unconnected":
+            raise op_error(op, "an operand is left unconnected, expected a value")
+
+
+def verify_dominance(block: Block) -> None:
+    """Every operand is defined before its use in the block, or in a block around it."""
+    seen: set[Operation] = set()
+    for op in block.ops:
+        for i, value in enumerate(op.operands):
+            owner = value.owner
+            if isinstance(owner, Operation) and owner.parent is block:
+                if owner not in seen:
+                    raise op_error(op, f"operand #{i} is used before its definition")
+            elif not _is_visible(value, block):
+                raise op_error(op, f"operand #{i} is not defined in this graph")
+        seen.add(op)
+
+
+def _is_visible(value: SSAValue, block: Block) -> bool:
+    home = value.owner if isinstance(value, BlockArgument) else None
+    if home is None and isinstance(value.owner, Operation):
+        home = value.owner.parent
+    current: Block | None = block
+    while current is not None:
+        if current is home:
+            return True
+        parent = current.parent_op()
+        current = parent.parent if parent is not None else None
+    return False
+
+
+def topological_order(block: Block) -> Sequence[Operation] | None:
+    """The ops of a block in dependency order, stable; None when data edges form a cycle."""
+    ops = list(block.ops)
+    position = {op: i for i, op in enumerate(ops)}
+    waiting = {
+        op: len({v.owner for v in op.operands if v.owner in position})  # pyright: ignore[reportArgumentType]
+        for op in ops
+    }
+    import heapq
+
+    ready = [position[op] for op in ops if not waiting[op]]
+    heapq.heapify(ready)
+    order: list[Operation] = []
+    while ready:
+        op = ops[heapq.heappop(ready)]
+        order.append(op)
+        users = {use.operation for result in op.results for use in result.uses}
+        for user in users:
+            if user in waiting:
+                waiting[user] -= 1
+                if not waiting[user]:
+                    heapq.heappush(ready, position[user])
+    return order if len(order) == len(ops) else None

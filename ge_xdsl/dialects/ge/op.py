@@ -1,0 +1,719 @@
+"""What every GE op promises: a declared prototype, `infer` and `evaluate`.
+
+An op class declares its fields by name and gives two functions:
+
+    class MatMulOp(GeOp):
+        name = "ge.MatMul"
+        x1 = operand()
+        x2 = operand()
+        bias = optional()
+        transpose_x1 = boolean(False)
+        y = result()
+
+        def infer(self, x1: Tensor, x2: Tensor, bias: Tensor | None) -> Tensor: ...
+        def evaluate(self, x1: Array, x2: Array, bias: Array | None) -> Array: ...
+
+Both take one argument per declared operand (a list for a variadic one, None for a missing one)
+and return one value per declared result (a list for a variadic one). `infer` is the only shape
+rule and verification compares with it; `evaluate` is the only value semantics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, overload
+
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i32
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.irdl import traits_def
+from xdsl.traits import Pure
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.prototype import (
+    KIND_WORDS,
+    AttrKind,
+    AttrSpec,
+    Io,
+    IoKind,
+    Prototype,
+    Subgraph,
+    decode,
+    encode,
+    has_kind,
+    normalize,
+)
+from ge_xdsl.dialects.ge.types import (
+    HALVES,
+    DataType,
+    Tensor,
+    compatible,
+    is_tensor_type,
+    numpy_dtype,
+    tensor_of,
+)
+
+if TYPE_CHECKING:
+    from xdsl.parser import Parser
+    from xdsl.printer import Printer
+
+    from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.errors import Location
+
+NAME = "ge.name"
+"""The attribute that holds a node's name."""
+OPERAND_SEGMENTS = "operandSegmentSizes"
+RESULT_SEGMENTS = "resultSegmentSizes"
+
+T = TypeVar("T")
+V = TypeVar("V")
+
+
+class _Field:
+    """A declared field; Python tells it its name."""
+
+    def __init__(self) -> None:
+        self.name = ""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name
+
+
+class IoField(_Field, Generic[T]):
+    """A declared operand or result, read as `op.x1`."""
+
+    def __init__(self, kind: IoKind, is_result: bool) -> None:
+        super().__init__()
+        self.kind: IoKind = kind
+        self.is_result = is_result
+
+    @overload
+    def __get__(self, op: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, op: GeOp, owner: type) -> T: ...
+    def __get__(self, op: GeOp | None, owner: type) -> Self | T:
+        if op is None:
+            return self
+        values = op.result_slot(self.name) if self.is_result else op.operand_slot(self.name)
+        return cast("T", values)
+
+
+class AttrField(_Field, Generic[V]):
+    """A declared attribute, read as `op.transpose_x1`: the stored value or the default."""
+
+    def __init__(self, kind: AttrKind, required: bool, default: V | None) -> None:
+        super().__init__()
+        self.spec_kind: AttrKind = kind
+        self.required = required
+        self.default = default
+
+    @overload
+    def __get__(self, op: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, op: GeOp, owner: type) -> V: ...
+    def __get__(self, op: GeOp | None, owner: type) -> Self | V:
+        if op is None:
+            return self
+        stored = op.properties.get(self.name)
+        return cast("V", self.default) if stored is None else decode(stored)
+
+
+class SubgraphField(_Field):
+    """A declared subgraph, read as the region that holds it."""
+
+    @overload
+    def __get__(self, op: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, op: GeOp, owner: type) -> Region: ...
+    def __get__(self, op: GeOp | None, owner: type) -> Self | Region:
+        if op is None:
+            return self
+        names = [graph.name for graph in op.prototype.subgraphs]
+        return op.regions[names.index(self.name)]
+
+
+class SubgraphsField(_Field):
+    """A declared list of subgraphs (`Case.branches`), always the last one of its op."""
+
+    @overload
+    def __get__(self, op: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, op: GeOp, owner: type) -> Sequence[Region]: ...
+    def __get__(self, op: GeOp | None, owner: type) -> Self | Sequence[Region]:
+        if op is None:
+            return self
+        return op.regions[len(op.prototype.subgraphs) - 1 :]
+
+
+class _Required:
+    """The default of a field that must be given."""
+
+
+REQUIRED: Any = _Required()
+
+
+def operand() -> IoField[SSAValue]:
+    """A required operand."""
+    return IoField("required", False)
+
+
+def optional() -> IoField[SSAValue | None]:
+    """An operand that may be missing."""
+    return IoField("optional", False)
+
+
+def variadic() -> IoField[Sequence[SSAValue]]:
+    """A dynamic input: any number of operands."""
+    return IoField("dynamic", False)
+
+
+def result() -> IoField[SSAValue]:
+    return IoField("required", True)
+
+
+def variadic_result() -> IoField[Sequence[SSAValue]]:
+    """A dynamic output: any number of results."""
+    return IoField("dynamic", True)
+
+
+def _attr(kind: AttrKind, default: V) -> AttrField[V]:
+    return AttrField(kind, default is REQUIRED, None if default is REQUIRED else default)
+
+
+def integer(default: int = REQUIRED) -> AttrField[int]:
+    return _attr("Int", default)
+
+
+def floating(default: float = REQUIRED) -> AttrField[float]:
+    return _attr("Float", default)
+
+
+def boolean(default: bool = REQUIRED) -> AttrField[bool]:
+    return _attr("Bool", default)
+
+
+def string(default: str = REQUIRED) -> AttrField[str]:
+    return _attr("String", default)
+
+
+def data_type(default: DataType = REQUIRED) -> AttrField[DataType]:
+    return _attr("Type", default)
+
+
+def integers(default: Sequence[int] = REQUIRED) -> AttrField[Sequence[int]]:
+    return _attr("ListInt", default)
+
+
+def floats(default: Sequence[float] = REQUIRED) -> AttrField[Sequence[float]]:
+    return _attr("ListFloat", default)
+
+
+def booleans(default: Sequence[bool] = REQUIRED) -> AttrField[Sequence[bool]]:
+    return _attr("ListBool", default)
+
+
+def strings(default: Sequence[str] = REQUIRED) -> AttrField[Sequence[str]]:
+    return _attr("ListString", default)
+
+
+def data_types(default: Sequence[DataType] = REQUIRED) -> AttrField[Sequence[DataType]]:
+    return _attr("ListType", default)
+
+
+def integer_lists(default: Sequence[Sequence[int]] = REQUIRED) -> AttrField[Sequence[Any]]:
+    return _attr("ListListInt", default)
+
+
+def tensor_value() -> AttrField[Array | None]:
+    """A tensor attribute such as `Const.value`, read as an array."""
+    return AttrField("Tensor", False, None)
+
+
+def subgraph() -> SubgraphField:
+    return SubgraphField()
+
+
+def subgraphs() -> SubgraphsField:
+    return SubgraphsField()
+
+
+def declared_fields(cls: type) -> dict[str, _Field]:
+    """The fields of an op class, base classes first, in declaration order."""
+    found: dict[str, _Field] = {}
+    for base in reversed(cls.__mro__):
+        for name, value in vars(base).items():
+            if isinstance(value, _Field):
+                found[name] = value
+    return found
+
+
+def prototype_of_fields(cls: type, op_type: str) -> Prototype:
+    """The prototype that an op class declares by its fields."""
+    fields = declared_fields(cls).values()
+    ios = [f for f in fields if isinstance(f, IoField)]
+    io_fields = cast("list[IoField[Any]]", ios)
+    attr_fields = cast("list[AttrField[Any]]", [f for f in fields if isinstance(f, AttrField)])
+    return Prototype(
+        op_type,
+        tuple(Io(f.name, f.kind) for f in io_fields if not f.is_result),
+        tuple(Io(f.name, f.kind) for f in io_fields if f.is_result),
+        tuple(AttrSpec(f.name, f.spec_kind, f.required, f.default) for f in attr_fields),
+        tuple(
+            Subgraph(f.name, "static" if isinstance(f, SubgraphField) else "dynamic")
+            for f in fields
+            if isinstance(f, SubgraphField | SubgraphsField)
+        ),
+    )
+
+
+class GeOp(Operation):
+    """Base of all GE ops; see the module's docstring for what a subclass gives."""
+
+    prototype: ClassVar[Prototype]
+    traits = traits_def(Pure())
+    widens: ClassVar[bool] = False
+    """Compute f16 and bf16 in f32 and round the results once (`spec` of the vector and cube
+    units); data movement leaves it off."""
+    source: Location | None = None
+    """Where the op was read from."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        name = cls.__dict__.get("name")
+        if name is not None and "prototype" not in cls.__dict__:
+            cls.prototype = prototype_of_fields(cls, name.removeprefix("ge."))
+
+    # The contract of a subclass
+
+    def infer(self, *operands: Any) -> Any:
+        """Result tensors from operand tensors; None when the op has no shape rule."""
+        return None
+
+    def evaluate(self, *operands: Any) -> Any:
+        """Result arrays from operand arrays.
+
+        Raises ValueError for values the op is not defined on.
+        """
+        raise ValueError(f"{self.name}: has no value semantics, expected an op with evaluate")
+
+    @classmethod
+    def has_infer(cls) -> bool:
+        return cls.infer is not GeOp.infer
+
+    @classmethod
+    def has_evaluate(cls) -> bool:
+        return cls.evaluate is not GeOp.evaluate
+
+    # Fields
+
+    @property
+    def op_type(self) -> str:
+        """GE's type string: `MatMul` for `ge.MatMul`."""
+        return self.prototype.op_type
+
+    @property
+    def node_name(self) -> str:
+        """The node's name, '' while it has none."""
+        attr = self.attributes.get(NAME)
+        return attr.data if isinstance(attr, StringAttr) else ""
+
+    @node_name.setter
+    def node_name(self, name: str) -> None:
+        self.attributes[NAME] = StringAttr(name)
+
+    def operand_counts(self) -> Sequence[int]:
+        """How many operands each declared input has, in order."""
+        proto = self.prototype
+        return _counts(proto.inputs, len(self._operands), self.properties.get(OPERAND_SEGMENTS))
+
+    def result_counts(self) -> Sequence[int]:
+        proto = self.prototype
+        return _counts(proto.outputs, len(self.results), self.properties.get(RESULT_SEGMENTS))
+
+    def operand_slot(self, name: str) -> SSAValue | Sequence[SSAValue] | None:
+        """The operand of a required input, the operand or None, or the operands of a dynamic."""
+        index = self.prototype.input_index[name]
+        if self.prototype.fixed_operands >= 0:
+            return self._operands[index]
+        return _slot(self._operands, self.prototype.inputs, self.operand_counts(), index)
+
+    def result_slot(self, name: str) -> SSAValue | Sequence[SSAValue] | None:
+        index = self.prototype.output_index[name]
+        if self.prototype.fixed_results >= 0:
+            return self.results[index]
+        return _slot(self.results, self.prototype.outputs, self.result_counts(), index)
+
+    def arrange(self, values: Sequence[V]) -> list[V | list[V] | None]:
+        """One value per operand -> one entry per declared input, as `infer` takes them."""
+        proto = self.prototype
+        if proto.fixed_operands >= 0:
+            return list(values)
+        arranged: list[V | list[V] | None] = []
+        start = 0
+        for io, count in zip(proto.inputs, self.operand_counts(), strict=True):
+            part = list(values[start : start + count])
+            arranged.append(part if io.kind == "dynamic" else part[0] if part else None)
+            start += count
+        return arranged
+
+    def get_attr(self, name: str) -> Any:
+        """The decoded value of a declared attribute: stored, else the default.
+
+        Raises KeyError for a name that the prototype does not declare.
+        """
+        spec = self.prototype.attr_by_name[name]
+        stored = self.properties.get(name)
+        return spec.default if stored is None else decode(stored)
+
+    def set_attr(self, name: str, value: Any) -> None:
+        """Store a declared attribute; raises ValueError for a value of another kind."""
+        self.properties[name] = encode(self.prototype.attr_by_name[name].kind, value)
+
+    def constant(self, name: str) -> Array | None:
+        """The values of a required or optional operand when they are known at compile time."""
+        value = self.operand_slot(name)
+        return constant_of(value) if isinstance(value, SSAValue) else None
+
+    # Building
+
+    @classmethod
+    def build(
+        cls,
+        *inputs: SSAValue | Sequence[SSAValue] | None,
+        result_types: Sequence[Attribute] | None = None,
+        result_counts: Sequence[int] = (),
+        regions: Sequence[Region] = (),
+        node_name: str = "",
+        **attrs: Any,
+    ) -> Self:
+        """A new op with its result types inferred.
+
+        `inputs`: one entry per declared operand, trailing missing ones may be left out.
+        `result_counts`: the number of results of each dynamic output. `attrs`: Python values or
+        ready attributes. Raises ValueError for a wrong call, VerifyException for bad operands.
+        """
+        proto = cls.prototype
+        operands, counts = _flatten_inputs(proto, inputs)
+        properties = _encode_attrs(proto, attrs)
+        if proto.needs_operand_segments:
+            properties[OPERAND_SEGMENTS] = segments(counts)
+        per_output = _output_counts(proto, result_counts)
+        if proto.needs_result_segments:
+            properties[RESULT_SEGMENTS] = segments(per_output)
+        types = result_types or (_UNDEFINED.type,) * sum(per_output)
+        op = cls.create(
+            operands=operands,
+            result_types=types,
+            properties=properties,
+            attributes={NAME: StringAttr(node_name)} if node_name else {},
+            regions=regions,
+        )
+        if result_types is None:
+            op.update_types()
+        return op
+
+    # Types
+
+    def inferred(self, operands: Sequence[Tensor] | None = None) -> list[Tensor] | None:
+        """The result tensors that `infer` gives, flat; None for an op without a shape rule."""
+        tensors = operand_tensors(self) if operands is None else operands
+        found = self.infer(*self.arrange(tensors))
+        if found is None:
+            return None
+        return _flatten(found)
+
+    def update_types(self) -> bool:
+        """Set the result types to what `infer` gives; returns whether one changed."""
+        found = self.inferred()
+        if found is None:
+            return False
+        if len(found) != len(self.results):
+            raise VerifyException(f"has {len(self.results)} results, expected {len(found)}")
+        changed = False
+        for value, tensor in zip(self.results, found, strict=True):
+            changed |= set_type(value, tensor.type)
+        return changed
+
+    # Values
+
+    def execute(self, arrays: Sequence[Array]) -> list[Array]:
+        """`evaluate` on one array per operand; one array per result.
+
+        Half floats are widened and rounded back once where the op asks for it. Raises ValueError
+        when the op has no value semantics or is not defined on these values.
+        """
+        halves = self.widens and any(_is_half(a) for a in arrays)
+        found = self.evaluate(*self.arrange([_widen(a) for a in arrays] if halves else arrays))
+        flat = _flatten(found)
+        return [_narrow(self, a, r.type) for a, r in zip(flat, self.results, strict=True)]
+
+    # Verification and assembly
+
+    def verify_(self) -> None:
+        check_arity(self)
+        check_attrs(self)
+        for i, value in enumerate(self._operands):
+            if not is_tensor_type(value.type):
+                raise VerifyException(f"operand #{i} is {value.type}, expected a tensor")
+        check_types(self)
+
+    def print(self, printer: Printer) -> None:
+        from ge_xdsl.dialects.ge.assembly import print_op
+
+        print_op(self, printer)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        from ge_xdsl.dialects.ge.assembly import parse_op
+
+        return cast("Self", parse_op(cls, parser))
+
+
+_UNDEFINED = Tensor(DataType.DT_UNDEFINED, None)
+
+
+def check_arity(op: GeOp) -> None:
+    """Operand, result and region counts against the prototype."""
+    proto = op.prototype
+    for what, ios, counts in (
+        ("operand", proto.inputs, op.operand_counts()),
+        ("result", proto.outputs, op.result_counts()),
+    ):
+        actual = len(op.operands if what == "operand" else op.results)
+        if len(counts) != len(ios) or sum(counts) != actual:
+            raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
+        for io, count in zip(ios, counts, strict=True):
+            if (io.kind == "required" and count != 1) or (io.kind == "optional" and count > 1):
+                raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
+    static = sum(graph.kind == "static" for graph in proto.subgraphs)
+    if len(op.regions) < static or (len(op.regions) > static and static == len(proto.subgraphs)):
+        raise VerifyException(f"has {len(op.regions)} regions, expected {static}")
+
+
+def _arity_text(ios: Sequence[Io]) -> str:
+    required = sum(io.kind == "required" for io in ios)
+    if any(io.kind == "dynamic" for io in ios):
+        return f"{required} or more"
+    if required < len(ios):
+        return f"{required} to {len(ios)}"
+    return str(required)
+
+
+def extra_key(name: str) -> str:
+    """The attribute key of a node attribute that no prototype declares.
+
+    Names that start with `_` stand as they are, others get the dialect's prefix.
+    """
+    if name.startswith("_") or "." in name:
+        return name
+    return f"ge.attr.{name}" if name == "name" else f"ge.{name}"
+
+
+_HIDDEN = frozenset({OPERAND_SEGMENTS, RESULT_SEGMENTS})
+
+
+def check_attrs(op: GeOp) -> None:
+    """Declared attributes: no unknown one, none missing, each of its kind."""
+    proto = op.prototype
+    for name, attr in op.properties.items():
+        if name in _HIDDEN:
+            continue
+        spec = proto.attr_by_name.get(name)
+        if spec is None:
+            known = ", ".join(proto.attr_by_name) or "none"
+            raise VerifyException(f"attribute '{name}' is not in the prototype, expected: {known}")
+        if not has_kind(attr, spec.kind):
+            raise VerifyException(f"attribute '{name}' is {attr}, expected {KIND_WORDS[spec.kind]}")
+    for spec in proto.attrs:
+        if spec.required and spec.name not in op.properties:
+            raise VerifyException(f"attribute '{spec.name}' is missing, it is required")
+
+
+def check_types(op: GeOp) -> None:
+    """Result types against `infer`."""
+    for i, value in enumerate(op.results):
+        if not is_tensor_type(value.type):
+            raise VerifyException(f"result #{i} is {value.type}, expected a tensor")
+    inferred = op.inferred()
+    if inferred is None:
+        return
+    if len(inferred) != len(op.results):
+        raise VerifyException(f"has {len(op.results)} results, expected {len(inferred)}")
+    for i, (tensor, value) in enumerate(zip(inferred, op.results, strict=True)):
+        if not compatible(tensor, tensor_of(value.type)):
+            raise VerifyException(f"result #{i} is {value.type}, infer gives {tensor.type}")
+
+
+def segments(counts: Sequence[int]) -> Attribute:
+    """The segment-size property for these counts."""
+    key = tuple(counts)
+    found = _SEGMENTS.get(key)
+    if found is None:
+        found = _SEGMENTS[key] = DenseArrayBase.from_list(i32, key)
+        _SEGMENT_VALUES[id(found)] = key
+    return found
+
+
+_SEGMENTS: dict[tuple[int, ...], Attribute] = {}
+_SEGMENT_VALUES: dict[int, tuple[int, ...]] = {}
+
+
+def _counts(ios: Sequence[Io], total: int, attr: Attribute | None) -> Sequence[int]:
+    if attr is not None:
+        found = _SEGMENT_VALUES.get(id(attr))
+        if found is None and isinstance(attr, DenseArrayBase):
+            found = tuple(cast("DenseArrayBase[Any]", attr).get_values())
+        return found or ()
+    loose = sum(io.kind != "required" for io in ios)
+    if not loose:
+        return (1,) * total
+    left = total - (len(ios) - loose)
+    return tuple(1 if io.kind == "required" else left if loose == 1 else 0 for io in ios)
+
+
+def _slot(values: Sequence[V], ios: Sequence[Io], counts: Sequence[int], index: int) -> Any:
+    start = sum(counts[:index])
+    if ios[index].kind == "dynamic":
+        return values[start : start + counts[index]]
+    return values[start] if counts[index] else None
+
+
+def _flatten_inputs(
+    proto: Prototype, inputs: Sequence[SSAValue | Sequence[SSAValue] | None]
+) -> tuple[list[SSAValue], list[int]]:
+    if len(inputs) > len(proto.inputs):
+        raise ValueError(f"ge.{proto.op_type}: {len(inputs)} inputs, expected {len(proto.inputs)}")
+    flat: list[SSAValue] = []
+    counts: list[int] = []
+    for i, io in enumerate(proto.inputs):
+        value = inputs[i] if i < len(inputs) else None
+        if isinstance(value, SSAValue):
+            part: Sequence[SSAValue] = (value,)
+        else:
+            part = () if value is None else value
+        if io.kind == "required" and len(part) != 1:
+            raise ValueError(f"ge.{proto.op_type}: input '{io.name}' is missing, it is required")
+        flat += part
+        counts.append(len(part))
+    return flat, counts
+
+
+def _output_counts(proto: Prototype, counts: Sequence[int]) -> list[int]:
+    left = list(counts)
+    per_output = [left.pop(0) if io.kind == "dynamic" and left else 1 for io in proto.outputs]
+    if left:
+        raise ValueError(f"ge.{proto.op_type}: {len(counts)} result counts, expected fewer")
+    return per_output
+
+
+def _encode_attrs(proto: Prototype, attrs: Mapping[str, Any]) -> dict[str, Attribute]:
+    encoded: dict[str, Attribute] = {}
+    for name, value in attrs.items():
+        spec = proto.attr_by_name.get(name)
+        if spec is None:
+            known = ", ".join(proto.attr_by_name) or "none"
+            raise ValueError(f"ge.{proto.op_type}: no attribute '{name}', expected: {known}")
+        if value is None:
+            continue
+        if isinstance(value, Attribute):
+            encoded[name] = normalize(spec.kind, value)
+            continue
+        try:
+            encoded[name] = encode(spec.kind, value)
+        except ValueError as error:
+            raise ValueError(f"ge.{proto.op_type}: attribute '{name}' {error}") from None
+    return encoded
+
+
+def _flatten(found: Any) -> list[Any]:
+    if not isinstance(found, tuple | list):
+        return [found]
+    flat: list[Any] = []
+    for item in cast("Sequence[Any]", found):
+        if isinstance(item, list | tuple):
+            flat += cast("Sequence[Any]", item)
+        else:
+            flat.append(item)
+    return flat
+
+
+def operand_tensors(op: Operation) -> list[Tensor]:
+    """The tensors of an op's operands; raises VerifyException for one that is no tensor."""
+    try:
+        return [tensor_of(value.type) for value in op.operands]
+    except ValueError as error:
+        raise VerifyException(f"operand {error}") from None
+
+
+def set_type(value: SSAValue, attr: Attribute) -> bool:
+    """Give a value another type in place; returns whether it changed."""
+    if value.type is attr or value.type == attr:
+        return False
+    value._type = attr  # pyright: ignore[reportPrivateUsage]
+    return True
+
+
+class KnownValues:
+    """Compile-time values of values that no `Const` defines, for the length of a `with`.
+
+    `ge.passes.infer_shape` uses it to hand a replacement the constants of its boundary inputs.
+    """
+
+    current: ClassVar[dict[SSAValue, Any]] = {}
+
+    def __init__(self, values: Mapping[SSAValue, Any]) -> None:
+        self.values = dict(values)
+
+    def __enter__(self) -> Self:
+        self.saved = KnownValues.current
+        KnownValues.current = {**self.saved, **self.values}
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        KnownValues.current = self.saved
+
+
+def constant_of(value: SSAValue) -> Array | None:
+    """The compile-time value of an SSA value: a `Const` or `Constant` with data, else None."""
+    owner = value.owner
+    if isinstance(owner, GeOp) and owner.op_type in CONSTANT_TYPES:
+        attr = owner.properties.get("value")
+        found = None if attr is None or not _has_data(attr) else decode(attr)
+        if found is not None:
+            return found
+    if KnownValues.current:
+        return KnownValues.current.get(value)
+    return None
+
+
+CONSTANT_TYPES = frozenset({"Const", "Constant"})
+
+
+def _has_data(attr: Attribute) -> bool:
+    from ge_xdsl.dialects.ge.weights import WeightAttr
+
+    return not isinstance(attr, WeightAttr) or attr.data.attached
+
+
+def _is_half(array: Array) -> bool:
+    return array.dtype.itemsize == 2 and array.dtype.name in ("float16", "bfloat16")
+
+
+def _widen(array: Array) -> Array:
+    return array.astype("float32") if _is_half(array) else array
+
+
+def _narrow(op: GeOp, array: Array, attr: Attribute) -> Array:
+    """An evaluated result in its declared element type; only f32 -> half is a conversion."""
+    import numpy as np
+
+    array = np.asarray(array)
+    want = tensor_of(attr).dtype
+    if want == DataType.DT_UNDEFINED:
+        return array
+    dtype = numpy_dtype(want)
+    if array.dtype == dtype:
+        return array
+    if op.widens and want in HALVES and array.dtype == np.float32:
+        with np.errstate(over="ignore"):
+            return array.astype(dtype)
+    raise ValueError(f"{op.name}: evaluate gives {array.dtype}, infer says {want.name}")

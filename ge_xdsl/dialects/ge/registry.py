@@ -1,0 +1,88 @@
+"""Op type -> op class. Families are imported when one of their ops is first named.
+
+`FAMILIES` lists the ops with a typed class, by the file that holds them; every other public GE op
+gets its class from the prototype table on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from xdsl.ir import Attribute
+
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.prototype import Prototype
+from ge_xdsl.dialects.ge.types import DataTypeAttr, ElementType, LayoutAttr
+from ge_xdsl.dialects.ge.weights import WeightAttr
+from ge_xdsl.errors import nearest
+
+ATTRIBUTES: tuple[type[Attribute], ...] = (ElementType, DataTypeAttr, LayoutAttr, WeightAttr)
+
+FAMILIES: dict[str, str] = {
+    "data": "Const Constant control_edge unconnected yield",
+    "elementwise": "Add Mul Relu",
+    "matmul": "MatMul",
+}
+"""Family file -> the op types it defines, space-separated."""
+
+_FAMILY_OF: dict[str, str] = {op: family for family, ops in FAMILIES.items() for op in ops.split()}
+_CLASSES: dict[str, type[GeOp]] = {}
+
+
+def op_class(op_type: str) -> type[GeOp] | None:
+    """The class of a GE op type, None for a type that GE does not have."""
+    found = _CLASSES.get(op_type)
+    if found is not None:
+        return found
+    family = _FAMILY_OF.get(op_type)
+    if family is not None:
+        _load_family(family)
+        return _CLASSES[op_type]
+    from ge_xdsl.dialects.ge.prototypes import prototype_of
+
+    proto = prototype_of(op_type)
+    return None if proto is None else register(class_of_prototype(proto))
+
+
+def register(cls: type[GeOp]) -> type[GeOp]:
+    """Make an op class known by its type (also for ops that users define)."""
+    _CLASSES[cls.prototype.op_type] = cls
+    return cls
+
+
+def class_of_prototype(proto: Prototype) -> type[GeOp]:
+    """A class for an op that is known only by its prototype: no `infer`, no `evaluate`."""
+    return type(f"{proto.op_type}Op", (GeOp,), {"name": f"ge.{proto.op_type}", "prototype": proto})
+
+
+def family_of(op_type: str) -> str | None:
+    """The family file that defines an op type, None for one known by prototype only."""
+    return _FAMILY_OF.get(op_type)
+
+
+def typed_ops() -> list[str]:
+    """The op types with a typed class, in the order of `FAMILIES`."""
+    return list(_FAMILY_OF)
+
+
+def load_all() -> list[type[GeOp]]:
+    """Every typed class (imports all families)."""
+    for family in FAMILIES:
+        _load_family(family)
+    return [_CLASSES[op] for op in _FAMILY_OF]
+
+
+def _load_family(family: str) -> None:
+    module = import_module(f"ge_xdsl.dialects.ge.{family}")
+    for value in vars(module).values():
+        if isinstance(value, type) and issubclass(value, GeOp) and "name" in value.__dict__:
+            _CLASSES.setdefault(value.prototype.op_type, value)
+
+
+def unknown_op(name: str) -> tuple[str, str]:
+    """Subject and message of the error for an op that no dialect has."""
+    from ge_xdsl.dialects.ge.prototypes import known_ops
+
+    op_type = name.removeprefix("ge.")
+    hint = nearest(op_type, [*_FAMILY_OF, *known_ops()])
+    return name, f"is no known op, expected a GE op type{hint}"

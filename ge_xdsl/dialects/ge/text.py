@@ -1,0 +1,280 @@
+"""Reading and writing the IR as text: node names as SSA names, source positions, memoised types."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from io import StringIO
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.func import Func, FuncOp
+from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+from xdsl.utils.lexer import Span
+from xdsl.utils.mlir_lexer import MLIRTokenKind
+
+from ge_xdsl.dialects.ge.names import (
+    INPUT_NAMES,
+    input_names,
+    is_ssa_name,
+    set_string_list,
+    ssa_name,
+    string_list,
+)
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.registry import ATTRIBUTES, op_class
+from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
+from ge_xdsl.errors import CompileError, Location
+
+_SIMPLE_TYPE = re.compile(r"tensor<[^<>\n]*>")
+
+
+class GeContext(Context):
+    """A context that knows every GE op and makes its class on first use."""
+
+    def __init__(self, allow_unregistered: bool = False) -> None:
+        super().__init__(allow_unregistered)
+        self.load_dialect(Builtin)
+        self.load_dialect(Func)
+        for attr in ATTRIBUTES:
+            self.load_attr_or_type(attr)
+
+    def get_optional_op(
+        self, name: str, *, dialect_stack: Sequence[str] = ()
+    ) -> type[Operation] | None:
+        if name.startswith("ge."):
+            found = op_class(name.removeprefix("ge."))
+            if found is not None:
+                return found
+        return super().get_optional_op(name, dialect_stack=dialect_stack)
+
+
+class GeParser(Parser):
+    """Parser that keeps node names and source positions and memoises tensor types."""
+
+    def __init__(self, ctx: Context, text: str, name: str = "<input>") -> None:
+        super().__init__(ctx, text, name)
+        self.file = name
+        self.types: dict[str, TypeAttribute] = {}
+        self.argument_names: dict[SSAValue, str] = {}
+        self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def location(self, position: int) -> Location:
+        line = bisect_right(self.line_starts, position)
+        return Location(self.file, line, position - self.line_starts[line - 1] + 1)
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span.start
+        op = super().parse_operation()
+        if isinstance(op, GeOp):
+            op.source = self.location(start)
+        return op
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        token = self._current_token
+        if token.kind is MLIRTokenKind.BARE_IDENT:
+            lexer = self._parser_state.lexer
+            found = _SIMPLE_TYPE.match(lexer.input.content, token.span.start)
+            if found is not None:
+                known = self.types.get(found.group())
+                if known is None:
+                    parsed = super().parse_optional_type()
+                    if parsed is not None:
+                        if is_tensor_type(parsed):
+                            parsed = _interned(parsed)
+                        self.types[found.group()] = parsed
+                    return parsed
+                lexer.pos = found.end()
+                self._parser_state.current_token = lexer.lex()
+                return known
+        return super().parse_optional_type()
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        super()._register_ssa_definition(name, values, span)
+        if not values or name.isdigit():
+            return
+        owner = values[0].owner
+        if isinstance(owner, GeOp):
+            if not owner.node_name and len(values) == len(owner.results):
+                owner.node_name = name
+        elif isinstance(values[0], BlockArgument):
+            self.argument_names[values[0]] = name
+
+
+def _interned(attr: TypeAttribute) -> TypeAttribute:
+    found = tensor_of(attr).type
+    assert isinstance(found, TypeAttribute)
+    return found
+
+
+def parse_module(text: str, file: str = "<input>", ctx: Context | None = None) -> ModuleOp:
+    """Parse a module; raises CompileError with the place of the first mistake."""
+    parser = GeParser(ctx or GeContext(), text, file)
+    try:
+        module = parser.parse_module()
+    except ParseError as error:
+        raise parse_failure(error, parser) from None
+    except RecursionError:
+        raise CompileError("nesting is too deep, expected less", location=Location(file)) from None
+    _name_inputs(module, parser)
+    return module
+
+
+def parse_failure(error: ParseError, parser: GeParser) -> CompileError:
+    """A parse error as the one line that users see."""
+    message = error.msg.strip()
+    subject = ""
+    unknown = re.fullmatch(r"Operation (\S+) is not registered", message)
+    if unknown:
+        from ge_xdsl.dialects.ge.registry import unknown_op
+
+        subject, message = unknown_op(unknown.group(1))
+    elif message.startswith("ge.") and ": " in message:
+        subject, message = message.split(": ", 1)
+    return CompileError(message, subject=subject, location=parser.location(error.span.start))
+
+
+def _name_inputs(module: ModuleOp, parser: GeParser) -> None:
+    for op in module.walk():
+        if isinstance(op, FuncOp) and op.body.blocks and INPUT_NAMES not in op.attributes:
+            names = [parser.argument_names.get(arg, "") for arg in op.body.block.args]
+            if any(names):
+                set_string_list(op, INPUT_NAMES, names)
+
+
+class GePrinter(Printer):
+    """Printer that shows node names as SSA names and remembers the text of attributes."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._texts: dict[int, tuple[Attribute, str]] = {}
+        self._taken: dict[str, int] = {}
+        self._bases: dict[Operation, str] = {}
+
+    def print_ssa_value(self, value: SSAValue) -> str:
+        name = self._ssa_values.get(value)
+        if name is None:
+            name = self._value_name(value)
+            self._ssa_values[value] = name
+        self.print_string(f"%{name}")
+        return name
+
+    def _value_name(self, value: SSAValue) -> str:
+        owner = value.owner
+        if isinstance(value, OpResult) and isinstance(owner, GeOp):
+            base = self.base_name(owner)
+            return base if len(owner.results) == 1 else f"{base}#{value.index}"
+        if isinstance(value, BlockArgument) and isinstance(
+            parent := value.block.parent_op(), FuncOp
+        ):
+            names = string_list(parent, INPUT_NAMES)
+            if value.index < len(names) and names[value.index]:
+                return self._unique(ssa_name(names[value.index]))
+        if value.name_hint:
+            return self._unique(value.name_hint)
+        return self._get_new_valid_name_id()
+
+    def base_name(self, op: GeOp) -> str:
+        """The SSA name of an op, without the index of one of several results."""
+        found = self._bases.get(op)
+        if found is None:
+            name = op.node_name
+            found = self._unique(ssa_name(name)) if name else self._get_new_valid_name_id()
+            self._bases[op] = found
+        return found
+
+    def name_is_shown(self, op: GeOp) -> bool:
+        """Whether the op's SSA name tells its node name, so that the attribute can be left out."""
+        return bool(op.results) and self.base_name(op) == op.node_name
+
+    def _unique(self, stem: str) -> str:
+        count = self._taken.get(stem)
+        if count is None:
+            self._taken[stem] = 1
+            return stem
+        while f"{stem}_{count}" in self._taken:
+            count += 1
+        self._taken[stem] = count + 1
+        return self._unique(f"{stem}_{count}")
+
+    def _print_results(self, op: Operation) -> None:
+        if isinstance(op, GeOp) and len(op.results) > 1:
+            self.print_string(f"%{self.base_name(op)}:{len(op.results)} = ")
+            for value in op.results:
+                self._ssa_values[value] = self._value_name(value)
+            return
+        super()._print_results(op)
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        known = self._texts.get(id(attribute))
+        if known is None:
+            stream, self.stream = self.stream, StringIO()
+            column = self._current_column
+            super().print_attribute(attribute)
+            known = (attribute, self.stream.getvalue())
+            self.stream, self._current_column = stream, column
+            self._texts[id(attribute)] = known
+        self.print_string(known[1])
+
+    def print_op(self, op: Operation) -> None:
+        if not isinstance(op, FuncOp) or self.print_generic_format or not op.body.blocks:
+            super().print_op(op)
+            return
+        names = op.attributes.get(INPUT_NAMES)
+        self._taken = {}
+        if names is not None and _shown_by_arguments(op):
+            kept = dict(op.attributes)
+            del op.attributes[INPUT_NAMES]
+            hidden = string_list_names(kept)
+            for arg, name in zip(op.body.block.args, hidden, strict=True):
+                if name:
+                    self._ssa_values[arg] = self._unique(name)
+            try:
+                super().print_op(op)
+            finally:
+                op.attributes.clear()
+                op.attributes.update(kept)
+            return
+        super().print_op(op)
+
+
+def string_list_names(attributes: dict[str, Attribute]) -> list[str]:
+    """The input names in an attribute dictionary."""
+    attr: Any = attributes[INPUT_NAMES]
+    return [item.data for item in attr.data]
+
+
+def _shown_by_arguments(func: FuncOp) -> bool:
+    names = string_list(func, INPUT_NAMES)
+    args = func.body.block.args
+    real = [n for n in names if n]
+    return (
+        len(names) == len(args)
+        and len(set(real)) == len(real)
+        and all(is_ssa_name(n) for n in real)
+        and names == [n if n else "" for n in names]
+    )
+
+
+def module_text(module: Operation, generic: bool = False) -> str:
+    """A module, function or op as text, with a final newline."""
+    stream = StringIO()
+    printer = GePrinter(stream, print_generic_format=generic)
+    printer.print_op(module)
+    return stream.getvalue() + "\n"
+
+
+__all__ = [
+    "GeContext",
+    "GeParser",
+    "GePrinter",
+    "input_names",
+    "module_text",
+    "parse_failure",
+    "parse_module",
+]

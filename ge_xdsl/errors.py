@@ -1,0 +1,86 @@
+"""The error classes of the project and the one format that a user sees.
+
+Every failure that input or a user's pass can cause ends as one `CompileError`, printed as
+
+    file:line:col: error: <op or node>: <what is>, <what was expected>
+
+`xdsl.utils.exceptions.VerifyException` stays the exception of `infer` and of verifiers (bad IR);
+`at_op` gives it a place and turns it into a `CompileError`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a file; `line` and `column` start at 1, 0 means unknown."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        if not self.line:
+            return self.file
+        return f"{self.file}:{self.line}:{self.column}"
+
+
+class CompileError(Exception):
+    """The input, a pass or a check failed: exit code 1.
+
+    `subject` names the op, node, pass or file; `notes` are further one-line facts.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        subject: str = "",
+        location: Location | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self.message = one_line(message)
+        self.subject = subject
+        self.location = location
+        self.notes = tuple(one_line(note) for note in notes)
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The error and its notes, a line each, without a trailing newline."""
+        place = f"{self.location}: " if self.location else ""
+        subject = f"{one_line(self.subject)}: " if self.subject else ""
+        lines = [f"{place}error: {subject}{self.message}"]
+        lines += [f"{place}note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+    def with_location(self, location: Location | None) -> CompileError:
+        """This error placed at `location`, unless it has a place already."""
+        if self.location is not None or location is None:
+            return self
+        self.location = location
+        self.args = (self.render(),)
+        return self
+
+
+class PassError(CompileError):
+    """A pass, builtin or user-written, failed; the graph is as it was before the pass."""
+
+
+class UsageError(Exception):
+    """The command line or an argument is wrong: exit code 2."""
+
+
+def one_line(text: str) -> str:
+    """`text` with line breaks folded to spaces, so that one error is one line."""
+    return " ".join(text.split("\n")).strip() if "\n" in text else text.strip()
+
+
+def nearest(word: str, known: Sequence[str]) -> str:
+    """A hint `, did you mean 'x'?` when one of `known` is close to `word`, else ''."""
+    import difflib
+
+    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    return f", did you mean '{close[0]}'?" if close else ""

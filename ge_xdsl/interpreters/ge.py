@@ -1,0 +1,115 @@
+"""Run a graph of GE ops on whole numpy arrays, op by op, through `evaluate`.
+
+This is the reference for everything else: rewrites, decompositions and lowered kernels are
+compared with it. Arrays are dropped after their last use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_xdsl.dialects.ge.names import describe, input_names
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
+from ge_xdsl.errors import CompileError
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
+Observer = Callable[[Operation, Sequence["Array"]], None]
+"""Called after each op with the op and its results."""
+
+
+def run_function(
+    func: FuncOp, inputs: Mapping[str, Array], observer: Observer | None = None
+) -> list[Array]:
+    """The graph's outputs, in order, for named input arrays.
+
+    Raises CompileError for missing, unknown or ill-typed inputs and for values that an op is not
+    defined on.
+    """
+    return run_block(func.body.block, bind_inputs(func, inputs), observer)
+
+
+def bind_inputs(func: FuncOp, inputs: Mapping[str, Array]) -> list[Array]:
+    """One array per block argument, checked against the argument's type."""
+    import numpy as np
+
+    names = input_names(func)
+    for name in inputs:
+        if name not in names:
+            raise CompileError(f"no graph input '{name}', expected one of {', '.join(names)}")
+    bound: list[Array] = []
+    for name, arg in zip(names, func.body.block.args, strict=True):
+        if name not in inputs:
+            raise CompileError("no array given, expected one", subject=f"graph input '{name}'")
+        array = np.asarray(inputs[name])
+        tensor = tensor_of(arg.type)
+        if array.dtype != numpy_dtype(tensor.dtype):
+            raise CompileError(
+                f"array is {array.dtype}, expected {numpy_dtype(tensor.dtype)}",
+                subject=f"graph input '{name}'",
+            )
+        if tensor.shape is not None and (
+            len(tensor.shape) != array.ndim
+            or any(d >= 0 and d != n for d, n in zip(tensor.shape, array.shape, strict=True))
+        ):
+            from ge_xdsl.dialects.ge.shapes import shape_text
+
+            raise CompileError(
+                f"array is {shape_text(array.shape)}, expected {shape_text(tensor.shape)}",
+                subject=f"graph input '{name}'",
+            )
+        bound.append(array)
+    return bound
+
+
+def run_block(
+    block: Block, inputs: Sequence[Array], observer: Observer | None = None
+) -> list[Array]:
+    """Run the ops of a block on its arguments; the values of its terminator's operands."""
+    values: dict[SSAValue, Array] = dict(zip(block.args, inputs, strict=True))
+    last_use = last_uses(block)
+    for op in block.ops:
+        arrays = [values[v] for v in op.operands]
+        if isinstance(op, ReturnOp) or op is block.last_op:
+            return arrays
+        if not isinstance(op, GeOp):
+            raise CompileError("is no GE op, expected one", subject=op.name)
+        results = run_op(op, arrays)
+        if observer is not None:
+            observer(op, results)
+        values.update(zip(op.results, results, strict=True))
+        for value in last_use.get(op, ()):
+            values.pop(value, None)
+    return []
+
+
+def run_op(op: GeOp, arrays: Sequence[Array]) -> list[Array]:
+    """One op on its operand arrays, with errors that name it."""
+    import numpy as np
+
+    if op.op_type == "control_edge":
+        return []
+    try:
+        with np.errstate(all="ignore"):
+            return op.execute(arrays)
+    except (ValueError, IndexError, TypeError, MemoryError, ZeroDivisionError) as error:
+        text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
+        raise CompileError(text, subject=describe(op), location=op.source) from error
+
+
+def last_uses(block: Block) -> dict[Operation, list[SSAValue]]:
+    """Op -> the values that nothing after it reads."""
+    final: dict[SSAValue, Operation] = {}
+    for op in block.ops:
+        for value in (*op.operands, *op.results):
+            final[value] = op
+    found: dict[Operation, list[SSAValue]] = {}
+    for value, op in final.items():
+        found.setdefault(op, []).append(value)
+    return found

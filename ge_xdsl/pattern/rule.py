@@ -1,0 +1,58 @@
+"""The shape of a rewrite rule: root op types, and an attempt that rewrites or says why not.
+
+A `Rule` is an xDSL `RewritePattern`, so the stock walker runs it too; the project's own drivers
+call `attempt` and keep the outcome for statistics and `--explain`.
+"""
+
+from __future__ import annotations
+
+import abc
+from dataclasses import dataclass
+from typing import ClassVar, TypeAlias
+
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+
+from ge_xdsl.dialects.ge.op import GeOp
+
+
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """The rule matched and the graph was rewritten."""
+
+
+@dataclass(frozen=True, slots=True)
+class Declined:
+    """The rule did not rewrite; `reason` reads `<what is>, <what was expected>`.
+
+    `progress` counts how much of the pattern matched before it failed (0 when only the root
+    type did): the nearest misses have the highest. `matched` tells a refusal by a check
+    (the pattern fits, the rewrite is not allowed) from a pattern that does not fit.
+    """
+
+    reason: str
+    at: Operation | None = None
+    progress: int = 0
+    matched: bool = False
+
+
+Outcome: TypeAlias = Applied | Declined
+
+
+class Rule(RewritePattern, abc.ABC):
+    """One named rewrite rule over GE ops."""
+
+    name: ClassVar[str] = ""
+    """What statistics and explanations call the rule."""
+    root_types: tuple[str, ...] = ()
+    """The GE op types that the rule can start from; never empty."""
+    required_types: tuple[str, ...] = ()
+    """Op types without which the rule cannot match, for the driver's prefilter."""
+
+    @abc.abstractmethod
+    def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        """Try the rule at a root op. A rule that declines leaves the graph as it was."""
+
+    def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
+        if isinstance(op, GeOp) and op.op_type in self.root_types:
+            self.attempt(op, rewriter)
