@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Region
@@ -51,9 +50,9 @@ def print_op(op: GeOp, printer: Printer) -> None:
             printer.print_string(f"{io.name} = ")
         if io.kind == "dynamic":
             with printer.in_square_brackets():
-                printer.print_list(cast("Sequence[Any]", value), printer.print_ssa_value)
+                printer.print_list(value, printer.print_ssa_value)
         else:
-            printer.print_ssa_value(cast("Any", value))
+            printer.print_ssa_value(value)
     printer.print_string(")")
     for name, region in zip(region_names(op.prototype, len(op.regions)), op.regions, strict=True):
         printer.print_string(f" {name} ")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -34,7 +35,7 @@ def string_list(op: Operation, key: str) -> list[str]:
     attr = op.attributes.get(key)
     if not isinstance(attr, ArrayAttr):
         return []
-    items: tuple[Attribute, ...] = tuple(attr.data)
+    items = cast("ArrayAttr[Attribute]", attr)
     return [item.data for item in items if isinstance(item, StringAttr)]
 
 

@@ -249,8 +249,7 @@ def declared_fields(cls: type) -> dict[str, _Field]:
 def prototype_of_fields(cls: type, op_type: str) -> Prototype:
     """The prototype that an op class declares by its fields."""
     fields = declared_fields(cls).values()
-    ios = [f for f in fields if isinstance(f, IoField)]
-    io_fields = cast("list[IoField[Any]]", ios)
+    io_fields = cast("list[IoField[Any]]", [f for f in fields if isinstance(f, IoField)])
     attr_fields = cast("list[AttrField[Any]]", [f for f in fields if isinstance(f, AttrField)])
     return Prototype(
         op_type,
@@ -284,11 +283,11 @@ class GeOp(Operation):
 
     # The contract of a subclass
 
-    def infer(self, *operands: Any) -> Any:
+    def infer(self, *operands: Any, **_: Any) -> Any:
         """Result tensors from operand tensors; None when the op has no shape rule."""
         return None
 
-    def evaluate(self, *operands: Any) -> Any:
+    def evaluate(self, *operands: Any, **_: Any) -> Any:
         """Result arrays from operand arrays.
 
         Raises ValueError for values the op is not defined on.

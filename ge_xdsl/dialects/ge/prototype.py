@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
@@ -111,36 +111,22 @@ class Prototype:
         return sum(io.kind == "dynamic" for io in self.outputs) > 1
 
 
-_ENCODED: dict[tuple[str, Any], Attribute] = {}
+_ENCODED: dict[tuple[str, str], Attribute] = {}
 _DECODED: dict[int, tuple[Attribute, Any]] = {}
 
 
 def encode(kind: AttrKind, value: Any) -> Attribute:
     """The interned attribute that holds `value`; raises ValueError when it has another kind."""
-    frozen = _freeze(value)
-    try:
-        key = (kind, frozen, _sign(kind, frozen))
-        found = _ENCODED.get(key)  # pyright: ignore[reportArgumentType]
-    except TypeError:
-        raise ValueError(_wrong_kind(kind, value)) from None
+    if kind == "Tensor":
+        return _tensor(value)
+    # The text tells apart what compares equal but is not the same: -0.0 and 0.0, True and 1.
+    key = (kind, repr(value))
+    found = _ENCODED.get(key)
     if found is None:
         found = _ENCODERS[kind](value)
-        _ENCODED[key] = found  # pyright: ignore[reportArgumentType]
+        _ENCODED[key] = found
         _DECODED[id(found)] = (found, _decode(found))
     return found
-
-
-def _sign(kind: str, value: Any) -> Any:
-    """What tells apart values that compare equal but are not the same: -0.0, True and 1."""
-    if kind in ("Float", "ListFloat"):
-        return repr(value)
-    return type(value)
-
-
-def _freeze(value: Any) -> Any:
-    if isinstance(value, list | tuple):
-        return tuple(_freeze(v) for v in cast("Sequence[Any]", value))
-    return value
 
 
 def decode(attr: Attribute) -> Any:
@@ -205,14 +191,15 @@ def has_kind(attr: Attribute, kind: AttrKind) -> bool:
     found = kind_of(attr)
     if found == kind:
         return True
-    empty = isinstance(attr, ArrayAttr) and not cast("ArrayAttr[Attribute]", attr).data
-    return empty and kind.startswith("List")
+    if not kind.startswith("List") or not isinstance(attr, ArrayAttr):
+        return False
+    return not cast("ArrayAttr[Attribute]", attr).data
 
 
 def normalize(kind: AttrKind, attr: Attribute) -> Attribute:
     """`attr` in the form that `encode` gives, so that [1 : i64] equals array<i64: 1>."""
     if kind in ("ListInt", "ListFloat", "ListListInt") and isinstance(attr, ArrayAttr):
-        return encode(kind, decode(attr))
+        return encode(kind, decode(cast("ArrayAttr[Attribute]", attr)))
     return attr
 
 
@@ -305,7 +292,6 @@ _ENCODERS: dict[str, Callable[[Any], Attribute]] = {
     "Bool": lambda v: IntegerAttr(int(_boolean(v)), i1),
     "String": lambda v: StringAttr(_string(v)),
     "Type": lambda v: DataTypeAttr(_dtype(v)),
-    "Tensor": _tensor,
     "ListInt": _int_array,
     "ListFloat": lambda v: DenseArrayBase.from_list(f32, _list("ListFloat", v, _number)),
     "ListBool": lambda v: ArrayAttr(

@@ -7,7 +7,7 @@ the module attribute `ge.weights` names that file.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr, TensorType
 from xdsl.ir import Attribute, Data
@@ -162,5 +162,5 @@ def tensor_of_const(attr: Attribute) -> Tensor | None:
     if isinstance(attr, WeightAttr):
         return attr.data.tensor
     if isinstance(attr, DenseIntOrFPElementsAttr):
-        return tensor_of(attr.type)
+        return tensor_of(cast("DenseIntOrFPElementsAttr[Any]", attr).type)
     return None
