@@ -21,7 +21,7 @@ rule and verification compares with it; `evaluate` is the only value semantics.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i32
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -29,14 +29,32 @@ from xdsl.irdl import traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.fields import (
+    boolean,
+    booleans,
+    data_type,
+    data_types,
+    floating,
+    floats,
+    integer,
+    integer_lists,
+    integers,
+    operand,
+    optional,
+    prototype_of_fields,
+    result,
+    string,
+    strings,
+    subgraph,
+    subgraphs,
+    tensor_value,
+    variadic,
+    variadic_result,
+)
 from ge_xdsl.dialects.ge.prototype import (
     KIND_WORDS,
-    AttrKind,
-    AttrSpec,
     Io,
-    IoKind,
     Prototype,
-    Subgraph,
     decode,
     encode,
     has_kind,
@@ -64,204 +82,43 @@ NAME = "ge.name"
 OPERAND_SEGMENTS = "operandSegmentSizes"
 RESULT_SEGMENTS = "resultSegmentSizes"
 
-T = TypeVar("T")
 V = TypeVar("V")
 
-
-class _Field:
-    """A declared field; Python tells it its name."""
-
-    def __init__(self) -> None:
-        self.name = ""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
-
-
-class IoField(_Field, Generic[T]):
-    """A declared operand or result, read as `op.x1`."""
-
-    def __init__(self, kind: IoKind, is_result: bool) -> None:
-        super().__init__()
-        self.kind: IoKind = kind
-        self.is_result = is_result
-
-    @overload
-    def __get__(self, op: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, op: GeOp, owner: type) -> T: ...
-    def __get__(self, op: GeOp | None, owner: type) -> Self | T:
-        if op is None:
-            return self
-        values = op.result_slot(self.name) if self.is_result else op.operand_slot(self.name)
-        return cast("T", values)
-
-
-class AttrField(_Field, Generic[V]):
-    """A declared attribute, read as `op.transpose_x1`: the stored value or the default."""
-
-    def __init__(self, kind: AttrKind, required: bool, default: V | None) -> None:
-        super().__init__()
-        self.spec_kind: AttrKind = kind
-        self.required = required
-        self.default = default
-
-    @overload
-    def __get__(self, op: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, op: GeOp, owner: type) -> V: ...
-    def __get__(self, op: GeOp | None, owner: type) -> Self | V:
-        if op is None:
-            return self
-        stored = op.properties.get(self.name)
-        return cast("V", self.default) if stored is None else decode(stored)
-
-
-class SubgraphField(_Field):
-    """A declared subgraph, read as the region that holds it."""
-
-    @overload
-    def __get__(self, op: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, op: GeOp, owner: type) -> Region: ...
-    def __get__(self, op: GeOp | None, owner: type) -> Self | Region:
-        if op is None:
-            return self
-        names = [graph.name for graph in op.prototype.subgraphs]
-        return op.regions[names.index(self.name)]
-
-
-class SubgraphsField(_Field):
-    """A declared list of subgraphs (`Case.branches`), always the last one of its op."""
-
-    @overload
-    def __get__(self, op: None, owner: type) -> Self: ...
-    @overload
-    def __get__(self, op: GeOp, owner: type) -> Sequence[Region]: ...
-    def __get__(self, op: GeOp | None, owner: type) -> Self | Sequence[Region]:
-        if op is None:
-            return self
-        return op.regions[len(op.prototype.subgraphs) - 1 :]
-
-
-class _Required:
-    """The default of a field that must be given."""
-
-
-REQUIRED: Any = _Required()
-
-
-def operand() -> IoField[SSAValue]:
-    """A required operand."""
-    return IoField("required", False)
-
-
-def optional() -> IoField[SSAValue | None]:
-    """An operand that may be missing."""
-    return IoField("optional", False)
-
-
-def variadic() -> IoField[Sequence[SSAValue]]:
-    """A dynamic input: any number of operands."""
-    return IoField("dynamic", False)
-
-
-def result() -> IoField[SSAValue]:
-    return IoField("required", True)
-
-
-def variadic_result() -> IoField[Sequence[SSAValue]]:
-    """A dynamic output: any number of results."""
-    return IoField("dynamic", True)
-
-
-def _attr(kind: AttrKind, default: V) -> AttrField[V]:
-    return AttrField(kind, default is REQUIRED, None if default is REQUIRED else default)
-
-
-def integer(default: int = REQUIRED) -> AttrField[int]:
-    return _attr("Int", default)
-
-
-def floating(default: float = REQUIRED) -> AttrField[float]:
-    return _attr("Float", default)
-
-
-def boolean(default: bool = REQUIRED) -> AttrField[bool]:
-    return _attr("Bool", default)
-
-
-def string(default: str = REQUIRED) -> AttrField[str]:
-    return _attr("String", default)
-
-
-def data_type(default: DataType = REQUIRED) -> AttrField[DataType]:
-    return _attr("Type", default)
-
-
-def integers(default: Sequence[int] = REQUIRED) -> AttrField[Sequence[int]]:
-    return _attr("ListInt", default)
-
-
-def floats(default: Sequence[float] = REQUIRED) -> AttrField[Sequence[float]]:
-    return _attr("ListFloat", default)
-
-
-def booleans(default: Sequence[bool] = REQUIRED) -> AttrField[Sequence[bool]]:
-    return _attr("ListBool", default)
-
-
-def strings(default: Sequence[str] = REQUIRED) -> AttrField[Sequence[str]]:
-    return _attr("ListString", default)
-
-
-def data_types(default: Sequence[DataType] = REQUIRED) -> AttrField[Sequence[DataType]]:
-    return _attr("ListType", default)
-
-
-def integer_lists(default: Sequence[Sequence[int]] = REQUIRED) -> AttrField[Sequence[Any]]:
-    return _attr("ListListInt", default)
-
-
-def tensor_value() -> AttrField[Array | None]:
-    """A tensor attribute such as `Const.value`, read as an array."""
-    return AttrField("Tensor", False, None)
-
-
-def subgraph() -> SubgraphField:
-    return SubgraphField()
-
-
-def subgraphs() -> SubgraphsField:
-    return SubgraphsField()
-
-
-def declared_fields(cls: type) -> dict[str, _Field]:
-    """The fields of an op class, base classes first, in declaration order."""
-    found: dict[str, _Field] = {}
-    for base in reversed(cls.__mro__):
-        for name, value in vars(base).items():
-            if isinstance(value, _Field):
-                found[name] = value
-    return found
-
-
-def prototype_of_fields(cls: type, op_type: str) -> Prototype:
-    """The prototype that an op class declares by its fields."""
-    fields = declared_fields(cls).values()
-    io_fields = cast("list[IoField[Any]]", [f for f in fields if isinstance(f, IoField)])
-    attr_fields = cast("list[AttrField[Any]]", [f for f in fields if isinstance(f, AttrField)])
-    return Prototype(
-        op_type,
-        tuple(Io(f.name, f.kind) for f in io_fields if not f.is_result),
-        tuple(Io(f.name, f.kind) for f in io_fields if f.is_result),
-        tuple(AttrSpec(f.name, f.spec_kind, f.required, f.default) for f in attr_fields),
-        tuple(
-            Subgraph(f.name, "static" if isinstance(f, SubgraphField) else "dynamic")
-            for f in fields
-            if isinstance(f, SubgraphField | SubgraphsField)
-        ),
-    )
+__all__ = [  # the declarations of `fields` are the other half of this door
+    "CONSTANT_TYPES",
+    "NAME",
+    "OPERAND_SEGMENTS",
+    "RESULT_SEGMENTS",
+    "GeOp",
+    "KnownValues",
+    "boolean",
+    "booleans",
+    "check_arity",
+    "check_attrs",
+    "check_types",
+    "constant_of",
+    "data_type",
+    "data_types",
+    "extra_key",
+    "floating",
+    "floats",
+    "integer",
+    "integer_lists",
+    "integers",
+    "operand",
+    "operand_tensors",
+    "optional",
+    "result",
+    "segments",
+    "set_type",
+    "string",
+    "strings",
+    "subgraph",
+    "subgraphs",
+    "tensor_value",
+    "variadic",
+    "variadic_result",
+]
 
 
 class GeOp(Operation):
