@@ -155,7 +155,7 @@ def parse_op(cls: type[GeOp], parser: Parser) -> GeOp:
     proto = cls.prototype
     operands, counts = _parse_operands(proto, parser)
     regions = _parse_regions(proto, parser)
-    properties, attributes = _parse_attrs(proto, parser)
+    properties, attributes = parse_attrs(proto, parser)
     start = parser.pos
     parser.parse_punctuation(":")
     operand_types = parser.parse_comma_separated_list(
@@ -241,9 +241,10 @@ def _parse_regions(proto: Prototype, parser: Parser) -> list[Region]:
     return regions
 
 
-def _parse_attrs(
+def parse_attrs(
     proto: Prototype, parser: Parser
 ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
+    """Declared and undeclared attributes of an optional `{...}`."""
     properties: dict[str, Attribute] = {}
     attributes: dict[str, Attribute] = {}
 

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
 
+from ge_xdsl.dialects.ge.fasttext import LineParser
 from ge_xdsl.dialects.ge.names import (
     INPUT_NAMES,
     input_names,
@@ -62,6 +63,7 @@ class GeParser(Parser):
         self.file = name
         self.types: dict[str, TypeAttribute] = {}
         self.argument_names: dict[SSAValue, str] = {}
+        self.lines = LineParser(self, lambda part: GeParser(ctx, part, name))
         self.line_starts = [0, *(m.end() for m in re.finditer("\n", text))]
 
     def location(self, position: int) -> Location:
@@ -70,6 +72,13 @@ class GeParser(Parser):
 
     def parse_operation(self) -> Operation:
         start = self._current_token.span.start
+        lexer = self._parser_state.lexer
+        found = self.lines.parse(lexer.input.content, start)
+        if found is not None:
+            op, lexer.pos = found
+            self._parser_state.current_token = lexer.lex()
+            op.source = self.location(start)
+            return op
         op = super().parse_operation()
         if isinstance(op, GeOp):
             op.source = self.location(start)
