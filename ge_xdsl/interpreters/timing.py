@@ -1,0 +1,99 @@
+"""What a timed run of a lowered module reports, as data, text and JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
+"""The in-order pipes of a core, in the order data meets them."""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTiming:
+    """The predicted time of one launch of a kernel.
+
+    `cycles` is the time on the device without the launch, `us` is launch + cycles / clock.
+    `busy` has the busy cycles of each pipe of the most loaded core, `hbm_bytes` the traffic to
+    HBM of all cores together, `bound` what the time is spent on: a pipe, HBM, latency or launch.
+    """
+
+    name: str
+    ops: tuple[str, ...]
+    core: str
+    blocks: int
+    cycles: float
+    us: float
+    launch_us: float
+    busy: Mapping[str, float]
+    hbm_bytes: int
+    bound: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as plain JSON values."""
+        return {
+            "name": self.name,
+            "ops": list(self.ops),
+            "core": self.core,
+            "blocks": self.blocks,
+            "cycles": round(self.cycles, 1),
+            "us": round(self.us, 3),
+            "launch_us": self.launch_us,
+            "busy_cycles": {pipe: round(value, 1) for pipe, value in self.busy.items()},
+            "hbm_bytes": self.hbm_bytes,
+            "bound": self.bound,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Kernels in launch order, and the ops that ran as whole-tensor calls, not timed.
+
+    `calls` counts those by op type; `reasons` says for each type why it was not lowered.
+    """
+
+    target: str
+    kernels: Sequence[KernelTiming] = ()
+    calls: Mapping[str, int] = field(default_factory=dict[str, int])
+    reasons: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+
+    @property
+    def us(self) -> float:
+        """The sum of the kernels' times in microseconds; whole-tensor calls are not in it."""
+        return sum(kernel.us for kernel in self.kernels)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as plain JSON values."""
+        return {
+            "target": self.target,
+            "us": round(self.us, 3),
+            "kernels": [kernel.to_json() for kernel in self.kernels],
+            "whole_tensor_calls": dict(self.calls),
+            "reasons": {op: list(texts) for op, texts in self.reasons.items()},
+        }
+
+
+def report_table(report: Report) -> str:
+    """The report as a text table, busy time in per cent of each kernel's cycles."""
+    pipes = [p for p in PIPES if any(k.busy.get(p) for k in report.kernels)]
+    head = ["kernel", "core", "us", "cycles", "bound", *(f"{p} %" for p in pipes)]
+    rows = [head]
+    for kernel in report.kernels:
+        share = [f"{100 * kernel.busy.get(p, 0) / max(kernel.cycles, 1):.0f}" for p in pipes]
+        core = f"{kernel.core}*{kernel.blocks}"
+        cells = [kernel.name, core, f"{kernel.us:.2f}", f"{kernel.cycles:.0f}", kernel.bound]
+        rows.append([*cells, *share])
+    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
+    lines = [f"target {report.target}"]
+    for row in rows:
+        cells = [
+            cell.ljust(width) if i in (0, 1, 4) else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    lines.append(f"total {report.us:.2f} us in {len(report.kernels)} kernels")
+    for op_type, count in report.calls.items():
+        why = "; ".join(report.reasons.get(op_type, ()))
+        lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")
+    return "\n".join(lines) + "\n"

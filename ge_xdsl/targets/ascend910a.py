@@ -1,0 +1,41 @@
+"""Ascend910A: arch 100, cube and vector unit in one core.
+
+The cube path of this arch drains L0C through UB; no kernels of that form are made, so matrix
+products stay whole-tensor calls. Vector rates and latencies are those of arch 2201.
+"""
+
+from ge_xdsl.targets.ascend910b1 import KB
+from ge_xdsl.targets.ascend910b1 import TARGET as B1
+
+_CALIBRATED = (
+    "vector_start dma_issue ub_latency l1_latency nd2nz_row nd2nz_hit_rate nd2nz_cold_rate "
+    "hbm_write_efficiency hbm_dma_loss write_absorb l2_usable launch_us load_start mmad_start "
+    "bank_conflict vector_rates l0c_gm_rate l0c_elements l1_bt_rate mmad_fp32_factor "
+    "ub_reserved l1_reserved l0a_layout"
+).split()
+
+TARGET = (
+    B1.variant("Ascend910A", "2201", **{name: getattr(B1, name) for name in _CALIBRATED})
+    .variant("Ascend910A", "ABSENT", bt=0, hbm=0)
+    .variant(
+        "Ascend910A",
+        "INI-ge",
+        arch="100",
+        lowers=("vector",),
+        cube_cores=32,
+        vector_cores=32,
+        clock_mhz=1000,
+        l1=1024 * KB,
+        l0c=256 * KB,
+        ub=256 * KB,
+        l2=32 * KB**2,
+        gm_l1_rate=110,
+        gm_ub_rate=110,
+        ub_gm_rate=64,
+        l1_l0a_rate=512,
+        l1_l0b_rate=256,
+        # ddr_rate x cores x clock
+        hbm_ub_bandwidth=32 * 32 * 1.0e9,
+        hbm_l1_bandwidth=32 * 32 * 1.0e9,
+    )
+)

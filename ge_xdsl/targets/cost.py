@@ -1,0 +1,112 @@
+"""Amounts of work into cycles of one core, by the equations of the target model.
+
+    mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
+    load l0   bytes / rate + 46
+    dma       max(20.6, bytes / rate), nd2nz by rows; the data is usable a latency later
+    fixpipe   max(elements / 64, bytes / 41)
+    vector    24 + repeats * slope
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from ge_xdsl.errors import CompileError
+from ge_xdsl.targets.target import Target
+
+WorkKind = Literal[
+    "gm_l1", "gm_ub", "ub_gm", "l1_l0a", "l1_l0b", "l1_bt", "mmad", "fixpipe", "vector", "scalar"
+]
+
+REPEAT_BYTES = 256
+"""Bytes of the wider operand that one repeat of a vector op covers."""
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What one instruction has to do; nothing here depends on a chip.
+
+    `rows` of `bytes // rows` bytes are moved; `m`, `n`, `k` are a matrix product's sizes;
+    `elements` of `size` bytes are computed, by the vector op `op`; `two_sources` tells that both
+    operands come from UB.
+    """
+
+    kind: WorkKind
+    bytes: int = 0
+    rows: int = 1
+    m: int = 0
+    n: int = 0
+    k: int = 0
+    size: int = 2
+    elements: int = 0
+    op: str = ""
+    two_sources: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cycles that a pipe is busy, and cycles from its end until the result can be used."""
+
+    busy: float
+    latency: float = 0.0
+
+
+def ceil_div(a: int, b: int) -> int:
+    return -(-a // b)
+
+
+def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
+    """Cycles of `work` on a core of `target`; `cold` is the share of its bytes not in L2.
+
+    Raises CompileError for a vector op that the target has no rate for.
+    """
+    match work.kind:
+        case "gm_l1":
+            return Cost(_nd2nz(work, target, cold), target.l1_latency)
+        case "gm_ub":
+            return Cost(max(target.dma_issue, work.bytes / target.gm_ub_rate), target.ub_latency)
+        case "ub_gm":
+            busy = max(target.dma_issue, work.bytes / target.ub_gm_rate)
+            return Cost(busy, target.ub_latency / 2)
+        case "l1_l0a":
+            return Cost(work.bytes / target.l1_l0a_rate + target.load_start)
+        case "l1_l0b":
+            return Cost(work.bytes / target.l1_l0b_rate + target.load_start)
+        case "l1_bt":
+            return Cost(work.bytes / target.l1_bt_rate + target.load_start)
+        case "mmad":
+            return Cost(_mmad(work, target))
+        case "fixpipe":
+            busy = max(work.elements / target.l0c_elements, work.bytes / target.l0c_gm_rate)
+            return Cost(busy, target.l1_latency)
+        case "vector":
+            return Cost(_vector(work, target))
+        case "scalar":
+            return Cost(1.0)
+
+
+def _nd2nz(work: Work, target: Target, cold: float) -> float:
+    """Cycles of a copy into L1 that cuts rows into blocks: a fixed part per row."""
+    row = work.bytes / work.rows
+    per_byte = (1 - cold) / target.nd2nz_hit_rate + cold / target.nd2nz_cold_rate
+    by_rows = work.rows * (target.nd2nz_row + row * per_byte)
+    return max(target.dma_issue, work.bytes / target.gm_l1_rate, by_rows)
+
+
+def _mmad(work: Work, target: Target) -> float:
+    factor = target.mmad_fp32_factor if work.size == 4 else 1
+    blocks = ceil_div(work.m, 16) * ceil_div(work.n, 16) * ceil_div(work.k * work.size, 32)
+    return blocks * factor + target.mmad_start
+
+
+def _vector(work: Work, target: Target) -> float:
+    rates = target.vector_rates.get(work.op)
+    if rates is None:
+        raise CompileError(f"{target.name} has no rate for vector op '{work.op}', expected one")
+    rate = rates[0] if work.size <= 2 else rates[1]
+    per_repeat = REPEAT_BYTES // work.size
+    cycles = ceil_div(work.elements, per_repeat) * per_repeat / rate
+    if work.two_sources and rate * work.size >= REPEAT_BYTES:
+        cycles *= target.bank_conflict
+    return target.vector_start + cycles

@@ -1,0 +1,17 @@
+"""What the tags in `Target.sources` stand for."""
+
+SOURCES = {
+    "INI-pypto": "platform .ini file of the chip in the public pypto repository",
+    "INI-8.1": "platform .ini file of the chip in a CANN 8.1.RC1 installation",
+    "INI-ge": "platform .ini file of the chip in the test data of the public GE repository",
+    "ARCH": "architecture page of the public Ascend C developer kit documents",
+    "CUBE": "table of theoretical cube instruction performance in the same documents",
+    "VEC": "table of theoretical vector instruction performance in the same documents",
+    "PTO": "calibration constants of the public PTO instruction set repository",
+    "DERIVED": "derived from published measurements of copies, additions and matrix products",
+    "SPIKE": "fitted to published measurements on arch 2201 by an earlier prototype simulator",
+    "2201": "the value of arch 2201, for want of one for this arch; not checked on it",
+    "SETTLED": "a rule of the model, not a number of the chip",
+    "ABSENT": "the chip does not have it",
+}
+"""Tag -> where a number with that tag comes from."""

@@ -1,0 +1,110 @@
+"""`Target`: one chip as numbers, all that the compiler and the timing model know about it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ge_xdsl.errors import CompileError
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Capacities in bytes, rates in bytes per core cycle, latencies in cycles.
+
+    `sources` names for every number the table or measurement it is taken from (the tags are
+    explained in `targets/sources.py`). `lowers` lists the core kinds that kernels can be made for.
+    """
+
+    name: str
+    arch: str
+    cube_cores: int
+    vector_cores: int
+    clock_mhz: int
+    l1: int
+    l0a: int
+    l0b: int
+    l0c: int
+    ub: int
+    bt: int
+    l2: int
+    hbm: int
+    """Size of the memory in bytes; 0 where no table gives it."""
+    l0a_layout: str
+    lowers: tuple[str, ...]
+
+    ub_reserved: int
+    l1_reserved: int
+
+    gm_l1_rate: float
+    gm_ub_rate: float
+    ub_gm_rate: float
+    l0c_gm_rate: float
+    l0c_elements: float
+    """Elements per cycle through the fixpipe's cast and quantisation stages."""
+    l1_l0a_rate: float
+    l1_l0b_rate: float
+    l1_bt_rate: float
+
+    load_start: float
+    mmad_start: float
+    vector_start: float
+    dma_issue: float
+    ub_latency: float
+    l1_latency: float
+    nd2nz_row: float
+    nd2nz_hit_rate: float
+    nd2nz_cold_rate: float
+
+    hbm_ub_bandwidth: float
+    """Bytes per second of a stream into UB, all cores together."""
+    hbm_l1_bandwidth: float
+    hbm_write_efficiency: float
+    hbm_dma_loss: float
+    """Bytes of HBM time that every DMA costs on top of its own."""
+    write_absorb: float
+    """Share of L2 that takes written data without traffic to HBM."""
+    l2_usable: float
+    join_power: float
+    """Exponent p of (core^p + hbm^p)^(1/p), the smooth maximum of core time and HBM time."""
+    launch_us: float
+
+    mmad_fp32_factor: int
+    bank_conflict: float
+    """Cycles per repeat of a two-source vector op, in units of the table's."""
+    vector_rates: Mapping[str, tuple[int, int]]
+    """Vector op kind -> result elements per cycle for 2-byte and for 4-byte elements."""
+
+    sources: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+
+    @property
+    def clock_hz(self) -> float:
+        return self.clock_mhz * 1e6
+
+    def cores(self, kind: str) -> int:
+        """Number of cores that run kernels of a kind, `cube` or `vector`."""
+        return self.cube_cores if kind == "cube" else self.vector_cores
+
+    def capacity(self, space: str) -> int:
+        """Bytes of a memory space that a kernel may allocate.
+
+        Raises CompileError for a space that the chip does not have.
+        """
+        sizes = {
+            "l1": self.l1 - self.l1_reserved,
+            "l0a": self.l0a,
+            "l0b": self.l0b,
+            "l0c": self.l0c,
+            "ub": self.ub - self.ub_reserved,
+            "bt": self.bt,
+        }
+        if not sizes.get(space):
+            have = ", ".join(name for name, size in sizes.items() if size)
+            raise CompileError(f"{self.name} has no memory '{space}', expected one of {have}")
+        return sizes[space]
+
+    def variant(self, name: str, source: str, **numbers: Any) -> Target:
+        """A chip that differs from this one in `numbers`, all of them from `source`."""
+        sources = {**self.sources, **dict.fromkeys(numbers, source)}
+        return replace(self, name=name, sources=sources, **numbers)
