@@ -1,0 +1,93 @@
+"""One run of passes over one module, as `ge-opt`, `ge-run` and `pyatc` all do it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ge_xdsl.errors import CompileError, Location
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from ge_xdsl.passes.manager import Hook, PassManager
+    from ge_xdsl.passes.session import Session
+
+
+@dataclass
+class Watch:
+    """What to show around passes: IR before or after the named ones ('' for all), and times."""
+
+    verify_each: bool = False
+    print_before: Sequence[str] = ()
+    print_after: Sequence[str] = ()
+    generic: bool = False
+    seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+
+    def attach(self, manager: PassManager) -> None:
+        """Let a pass manager call this watch."""
+        manager.verify_each = self.verify_each
+        manager.seconds = self.seconds
+        if self.print_before:
+            manager.before.append(self.dump("Before", self.print_before))
+        if self.print_after:
+            manager.after.append(self.dump("After", self.print_after))
+
+    def dump(self, when: str, names: Sequence[str]) -> Hook:
+        """A hook that prints the module to stderr around the named passes."""
+
+        def show(item: ModulePass, module: ModuleOp) -> None:
+            from ge_xdsl.dialects.ge.text import module_text
+
+            if "" in names or item.name in names:
+                text = module_text(module, self.generic)
+                print(f"// -----// IR Dump {when} {item.name} //----- //\n{text}", file=sys.stderr)
+
+        return show
+
+    def timed(self, what: str, since: float) -> float:
+        """Note the time of a step that began at `since`; the time now."""
+        now = perf_counter()
+        self.seconds.append((what, now - since))
+        return now
+
+    def table(self) -> str:
+        """The noted times as text, a line per step."""
+        total = sum(seconds for _, seconds in self.seconds) or 1e-9
+        rows = [*self.seconds, ("total", total)]
+        return "\n".join(
+            f"{seconds:10.4f} s {seconds / total:6.1%}  {name}" for name, seconds in rows
+        )
+
+
+def run_passes(
+    module: ModuleOp,
+    passes: Sequence[ModulePass],
+    session: Session,
+    watch: Watch | None = None,
+    file: str = "",
+) -> None:
+    """Run passes in place; an error that has no place of its own gets the file's name."""
+    from ge_xdsl.passes.manager import PassManager
+    from ge_xdsl.passes.session import SessionContext
+
+    manager = PassManager(SessionContext(session), passes)
+    if watch is not None:
+        watch.attach(manager)
+    try:
+        manager.run(module)
+    except CompileError as error:
+        if file:
+            error.with_location(Location(file))
+        raise
+
+
+def show_messages(session: Session) -> None:
+    """Print the warnings of a run, once."""
+    for line in session.messages:
+        print(line, file=sys.stderr)
+    session.messages.clear()

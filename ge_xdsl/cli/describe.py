@@ -1,0 +1,93 @@
+"""What `ge-opt` tells about itself: passes, targets, and the facts about one op."""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+from typing import TYPE_CHECKING
+
+from ge_xdsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.prototype import Io, Prototype
+
+
+def answer(args: argparse.Namespace) -> str:
+    """The text for --describe, --list-passes and --list-targets."""
+    parts: list[str] = []
+    if args.describe:
+        parts.append(op_text(args.describe))
+    if args.list_passes:
+        parts.append(passes_text())
+    if args.list_targets:
+        parts.append(targets_text())
+    return "\n".join(parts)
+
+
+def passes_text() -> str:
+    """Every pass and its options, a line each."""
+    from ge_xdsl.passes import table
+
+    width = max(map(len, table.names()))
+    return "".join(f"{name:{width}}  {table.one_line(name)}\n" for name in table.names())
+
+
+def targets_text() -> str:
+    """Every chip, the default first, with its cores and memories."""
+    from ge_xdsl.targets import target, target_names
+
+    lines: list[str] = []
+    for name in target_names():
+        chip = target(name)
+        lines.append(
+            f"{name:17} {chip.arch:12} {chip.cube_cores:3} cube and {chip.vector_cores:3} vector "
+            f"cores, {chip.clock_mhz} MHz, UB {chip.ub // 1024} KiB, L1 {chip.l1 // 1024} KiB\n"
+        )
+    return "".join(lines)
+
+
+def op_text(name: str) -> str:
+    """Prototype, constraints and place of a GE op; raises UsageError for a name GE has not."""
+    from ge_xdsl.dialects.ge.registry import family_of, op_class, unknown_op
+
+    op_type = name.removeprefix("ge.")
+    cls = op_class(op_type)
+    if cls is None:
+        subject, message = unknown_op(name)
+        raise UsageError(f"{subject} {message}")
+    family = family_of(op_type)
+    lines = [f"ge.{op_type}", *prototype_lines(cls.prototype)]
+    doc = inspect.cleandoc(cls.__doc__ or "") if family else ""
+    lines += [f"  {line}".rstrip() for line in doc.split("\n") if doc]
+    lines.append(f"  infer: {_yes(cls.has_infer())}, evaluate: {_yes(cls.has_evaluate())}")
+    where = f"ge_xdsl/dialects/ge/{family}.py" if family else "the prototype table"
+    lines.append(f"  defined in {where}")
+    return "\n".join(lines) + "\n"
+
+
+def prototype_lines(proto: Prototype) -> list[str]:
+    """Declared operands, results, attributes and subgraphs, a line each."""
+    from ge_xdsl.dialects.ge.assembly import value_text
+
+    lines = [f"  operand {_io_text(io)}" for io in proto.inputs]
+    lines += [f"  result {_io_text(io)}" for io in proto.outputs]
+    for attr in proto.attrs:
+        is_set = not attr.required and attr.default is not None
+        default = f" = {value_text(attr.default)}" if is_set else ""
+        lines.append(f"  attribute {attr.name}: {attr.kind}{default}" + _required(attr.required))
+    lines += [f"  subgraph {graph.name} ({graph.kind})" for graph in proto.subgraphs]
+    return lines
+
+
+def _io_text(io: Io) -> str:
+    types = ", ".join(dtype.name for dtype in io.dtypes)
+    kind = "" if io.kind == "required" else f" ({io.kind})"
+    return f"{io.name}{kind}" + (f": {types}" if types else "")
+
+
+def _required(required: bool) -> str:
+    return " (required)" if required else ""
+
+
+def _yes(found: bool) -> str:
+    return "yes" if found else "no"

@@ -1,0 +1,82 @@
+"""How a tool ends: exit codes, and one line per error whatever went wrong."""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+from ge_xdsl.errors import CompileError, Location, UsageError, one_line
+
+DEBUG = "GE_XDSL_DEBUG"
+"""Environment variable: 1 shows the traceback of an internal error."""
+
+COLLECT_AFTER = (100_000, 50, 1000)
+"""Thresholds of the garbage collector: a graph is many objects and few cycles."""
+
+
+def run_tool(prog: str, tool: Callable[[Sequence[str]], int], argv: Sequence[str] | None) -> int:
+    """Run a tool on its arguments and turn what it raises into an exit code.
+
+    0 done; 1 the input, a pass or a check failed; 2 bad usage; 130 interrupted.
+    """
+    if argv is None:  # the process is ours
+        gc.set_threshold(*COLLECT_AFTER)
+        argv = sys.argv[1:]
+    try:
+        code = tool(argv)
+        sys.stdout.flush()
+        return code
+    except SystemExit as done:  # argparse after --help and --version
+        return done.code if isinstance(done.code, int) else 0
+    except BrokenPipeError:
+        _silence_stdout()
+        return 1
+    except KeyboardInterrupt:
+        return 130
+    except UsageError as error:
+        report(f"{prog}: error: {one_line(str(error))}")
+        return 2
+    except Exception as error:
+        report(describe_failure(error))
+        return 1
+
+
+def report(text: str) -> None:
+    """Write a line, or the lines of an error and its notes, to stderr."""
+    print(text, file=sys.stderr)
+
+
+def describe_failure(error: Exception) -> str:
+    """The line for an exception that is no bad usage; tracebacks only under GE_XDSL_DEBUG."""
+    if os.environ.get(DEBUG) == "1":
+        import traceback
+
+        traceback.print_exception(error)
+    if isinstance(error, CompileError):
+        return error.render()
+    if isinstance(error, OSError):
+        return file_error(error).render()
+    if isinstance(error, MemoryError):
+        return "error: out of memory, expected a smaller graph or smaller constants"
+    if isinstance(error, RecursionError):
+        return "error: nesting is too deep, expected less"
+    notes = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    text = one_line(f"{type(error).__name__}: {error}{notes}")
+    return f"error: internal: {text}; please report it, {DEBUG}=1 shows where"
+
+
+def file_error(error: OSError) -> CompileError:
+    """An error of the file system as the one line that users see."""
+    place = Location(str(error.filename)) if error.filename is not None else None
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    return CompileError(reason, location=place)
+
+
+def _silence_stdout() -> None:
+    """Let the interpreter's own flush at exit meet no closed pipe."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,168 @@
+"""`ge-opt`: read a graph, run passes, write the result."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from ge_xdsl.cli.failures import report, run_tool
+from ge_xdsl.cli.options import Parser, add_pipeline, load_user_passes, session_of_args
+from ge_xdsl.errors import CompileError, UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+    from ge_xdsl.cli.compile import Watch
+    from ge_xdsl.passes.session import Session
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point; `argv` without the program's name, that of the process by default."""
+    return run_tool("ge-opt", _main, argv)
+
+
+def parser() -> Parser:
+    """The options of ge-opt."""
+    made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.")
+    made.add_argument("input", nargs="?", metavar="INPUT", help=".mlir or .onnx file, - for stdin")
+    add_pipeline(made)
+    made.add_argument("-o", dest="output", metavar="FILE", help="output file, default stdout")
+    made.add_argument("--emit", metavar="FORMAT", help="output format: mlir")
+    flags = {
+        "--print-op-generic": "print ops in MLIR's generic form",
+        "--allow-unregistered-dialect": "accept ops that no dialect has",
+        "--split-input-file": "treat the parts between // ----- lines one by one",
+        "--verify-diagnostics": "check errors against expected-error comments",
+        "--verify-each": "verify the graph after each pass",
+        "--timing": "show the time of each pass on stderr",
+    }
+    for flag, text in flags.items():
+        made.add_argument(flag, action="store_true", help=text)
+    made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
+    made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
+    made.add_optional("--stats", "=json", "what each rule tried, matched, refused and applied")
+    made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match")
+    made.add_argument("--explain-format", choices=("text", "json"), default="text")
+    made.add_argument(
+        "--expect-matches",
+        action="append",
+        default=[],
+        metavar="PASS:N",
+        help="fail unless a pass applied exactly N rewrites",
+    )
+    made.add_argument("--describe", metavar="OP", help="what is known about a GE op")
+    made.add_argument("--list-passes", action="store_true", help="all passes, a line each")
+    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
+    return made
+
+
+def _main(argv: Sequence[str]) -> int:
+    args = parser().read(argv)
+    if args.describe or args.list_passes or args.list_targets:
+        from ge_xdsl.cli import describe, output
+
+        output.print_text(describe.answer(args))
+        return 0
+    if args.input is None:
+        raise UsageError("no input given, expected a file or -")
+    return Run(args).run()
+
+
+class Run:
+    """One call of ge-opt on an input."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from ge_xdsl.cli import output, reports, source
+        from ge_xdsl.cli.compile import Watch
+
+        self.args = args
+        self.in_parts = args.split_input_file or args.verify_diagnostics
+        if self.in_parts and not source.is_text(args.input, args.input_format):
+            flag = "--split-input-file" if args.split_input_file else "--verify-diagnostics"
+            raise UsageError(f"{flag} with input '{args.input}', expected MLIR text")
+        output.check_format(args.output, args.emit)
+        self.session: Session = session_of_args(args)
+        self.reports = reports.Reports(args, self.session)
+        self.watch: Watch = Watch(
+            args.verify_each,
+            args.print_ir_before or (),
+            args.print_ir_after or (),
+            args.print_op_generic,
+        )
+        load_user_passes(args.load)
+        self.passes: list[ModulePass] = self.make_passes()
+        output.check_writable(args.output)
+
+    def make_passes(self) -> list[ModulePass]:
+        from ge_xdsl.passes.pipeline import make_passes
+
+        return [item for text in self.args.pipelines for item in make_passes(text)]
+
+    def run(self) -> int:
+        start = perf_counter()
+        code = self.run_parts() if self.in_parts else self.run_whole()
+        self.watch.timed("all with reading and writing", start)
+        if self.args.timing:
+            report(self.watch.table())
+        return self.reports.finish() or code
+
+    def compile(self, text: str | None) -> ModuleOp:
+        """Read the input, or parse a part of it, and run the passes."""
+        from ge_xdsl.cli import source
+        from ge_xdsl.cli.compile import run_passes, show_messages
+        from ge_xdsl.passes.session import SessionContext
+
+        ctx = SessionContext(self.session, self.args.allow_unregistered_dialect)
+        path = self.args.input
+        try:
+            if text is None:
+                module = source.load(path, ctx, self.args.input_format)
+            else:
+                module = source.parse_text(text, path, ctx)
+            run_passes(module, self.passes, self.session, self.watch, source.file_name(path))
+        finally:
+            show_messages(self.session)
+        return module
+
+    def run_whole(self) -> int:
+        """The input as one module."""
+        from ge_xdsl.cli.compile import show_messages
+        from ge_xdsl.cli.output import write_module
+
+        module = self.compile(None)
+        write_module(module, self.args.output, self.session, self.args.print_op_generic)
+        show_messages(self.session)
+        return 0
+
+    def run_parts(self) -> int:
+        """Each part by itself; its error is shown, or held against its expectations."""
+        from ge_xdsl.cli import chunks, output, source
+
+        text = source.read_text(self.args.input)
+        file = source.file_name(self.args.input)
+        texts: list[str] = []
+        failed = False
+        for part in chunks.split(text) if self.args.split_input_file else [text]:
+            error: CompileError | None = None
+            try:
+                module = self.compile(part)
+                texts.append(output.text_of(module, self.session, self.args.print_op_generic))
+            except CompileError as caught:
+                error = caught
+            if self.args.verify_diagnostics:
+                wrong = chunks.mismatches(part, file, error)
+            else:
+                wrong = [error.render()] if error else []
+            for line in wrong:
+                report(line)
+            failed = failed or bool(wrong)
+        if not failed:
+            output.write_text(self.args.output, f"{chunks.SEPARATOR}\n".join(texts))
+        return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,127 @@
+"""Command lines: the parser class, options that several tools share, and their meaning.
+
+Nothing heavy is imported here: `--help` and `--version` must answer at once.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ge_xdsl.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from ge_xdsl.passes.session import Session
+
+EXITS = "exit codes: 0 done; 1 the input, a pass or a check failed; 2 bad usage"
+
+
+class Version(argparse.Action):
+    """Print the version of the tool and of xDSL."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: Any, **__: Any) -> None:
+        from importlib.metadata import version
+
+        print(f"{parser.prog} {version('ge-xdsl')} (xdsl {version('xdsl')})")
+        parser.exit()
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose mistakes are UsageErrors, with hints and without prefix matching.
+
+    `--name[=VALUE]` options, added by `add_optional`, take a value only after an equals sign, so
+    that they never swallow the file name behind them.
+    """
+
+    def __init__(self, prog: str, description: str) -> None:
+        super().__init__(
+            prog, description=description, epilog=EXITS, allow_abbrev=False, add_help=False
+        )
+        self.with_optional_value: set[str] = set()
+        self.add_argument("-h", "--help", action="help", help="show this text")
+        self.add_argument("--version", action=Version, nargs=0, help="show the version")
+
+    def add_optional(self, flag: str, metavar: str, text: str, repeat: bool = False) -> None:
+        """Add `--flag[=METAVAR]`; without a value it reads ''."""
+        self.with_optional_value.add(flag)
+        self.add_argument(
+            flag, metavar=f"[{metavar}]", help=text, action="append" if repeat else "store"
+        )
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message)
+
+    def read(self, argv: Sequence[str]) -> argparse.Namespace:
+        """The options of a command line; raises UsageError for the first one that is wrong."""
+        words = [f"{word}=" if word in self.with_optional_value else word for word in argv]
+        found, unknown = self.parse_known_args(words)
+        if unknown:
+            raise UsageError(self.unknown(unknown[0]))
+        return found
+
+    def unknown(self, word: str) -> str:
+        """What is wrong with a word that no option takes."""
+        if not word.startswith("-"):
+            return f"unexpected argument '{word}', expected one input"
+        flag = word.split("=")[0]
+        known = [option for action in self._actions for option in action.option_strings]
+        return f"unknown option '{flag}'{nearest(flag, known) or f', see {self.prog} --help'}"
+
+
+def add_pipeline(parser: Parser) -> None:
+    """The options that name passes and what they see."""
+    parser.add_argument(
+        "-p",
+        "--passes",
+        "--pass-pipeline",
+        dest="pipelines",
+        action="append",
+        default=[],
+        metavar="PIPELINE",
+        help="passes, as a,b{x=1 y=2,3} or 'builtin.module(a,func.func(b))'",
+    )
+    parser.add_argument(
+        "--load",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="a file or directory with user passes, besides ASCEND_GE_PY_PASS_PATH",
+    )
+    parser.add_argument("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="what PassContext.get_option_value reads",
+    )
+    parser.add_argument("--input-format", metavar="FORMAT", help="overrides the file's ending")
+    parser.add_argument(
+        "--upstream-quirks", action="store_true", help="keep unsafe upstream behaviours"
+    )
+
+
+def session_of_args(args: argparse.Namespace) -> Session:
+    """The session that the shared options describe; raises UsageError for bad values."""
+    from ge_xdsl.passes.session import DEFAULT_TARGET, Session
+    from ge_xdsl.targets import target
+
+    name = target(args.target or DEFAULT_TARGET).name
+    options: dict[str, str] = {}
+    for text in args.option:
+        key, equals, value = text.partition("=")
+        if not equals or not key:
+            raise UsageError(f"option is '{text}', expected --option KEY=VALUE")
+        options[key] = value
+    return Session(target=name, options=options, upstream_quirks=args.upstream_quirks)
+
+
+def load_user_passes(paths: Sequence[str]) -> None:
+    """Load the pass files of `--load` and of ASCEND_GE_PY_PASS_PATH."""
+    import os
+
+    if paths or os.environ.get("ASCEND_GE_PY_PASS_PATH"):
+        from ge_xdsl.passes.loader import load
+
+        load(paths)

@@ -1,0 +1,116 @@
+"""Writing results: whole files or nothing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ge_xdsl.errors import CompileError, Location, UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ge_xdsl.passes.session import Session
+
+WRITERS = {"mlir": (".mlir",)}
+"""Output format -> the file endings that select it."""
+
+
+def check_format(path: str | None, asked: str | None) -> None:
+    """Raise UsageError unless `--emit`, or else the ending of `-o`, names a writer."""
+    known = ", ".join(WRITERS)
+    if asked is not None:
+        if asked not in WRITERS:
+            raise UsageError(f"--emit={asked} is not available, expected one of: {known}")
+        return
+    if path is None or path == "-" or is_special(path):
+        return
+    ending = Path(path).suffix.lower()
+    if not any(ending in endings for endings in WRITERS.values()):
+        raise UsageError(f"output is '{path}', expected an ending or --emit of: {known}")
+
+
+def check_writable(path: str | None) -> None:
+    """Fail before the work, not after it, when the output cannot be written."""
+    if path is None or path == "-" or is_special(path):
+        return
+    place = Location(path)
+    folder = Path(path).resolve().parent
+    if Path(path).is_dir():
+        raise CompileError("is a directory, expected a file to write", location=place)
+    if not folder.is_dir():
+        raise CompileError("its folder does not exist, expected one to write to", location=place)
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise CompileError("its folder is not writable, expected one that is", location=place)
+
+
+def is_special(path: str) -> bool:
+    """Whether a path is a device or a pipe, which no file can take the place of."""
+    try:
+        mode = os.stat(path).st_mode
+    except (OSError, ValueError):
+        return False
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def write_file(path: str, write: Callable[[str], None]) -> None:
+    """Let `write` fill a new file beside `path`, then put it in its place.
+
+    A failure leaves what stood at `path` before, and no other file. Raises CompileError.
+    """
+    target = Path(path) if is_special(path) else Path(path).resolve()
+    part = target if is_special(path) else target.with_name(f".{target.name}.{os.getpid()}.part")
+    try:
+        write(str(part))
+        if part is not target:
+            part.replace(target)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise CompileError(f"cannot be written, {reason}", location=Location(path)) from error
+    finally:
+        if part is not target:
+            part.unlink(missing_ok=True)
+
+
+def print_text(text: str) -> None:
+    """Write to standard output as UTF-8, whatever the locale."""
+    sys.stdout.flush()
+    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.flush()
+
+
+def write_text(path: str | None, text: str) -> None:
+    """Write text to a file in one step, or to standard output."""
+    if path is None or path == "-":
+        print_text(text)
+    else:
+        write_file(path, lambda name: fill(name, text))
+
+
+def fill(name: str, text: str) -> None:
+    """Write a text file with the same bytes on every system."""
+    Path(name).write_text(text, encoding="utf-8", newline="\n")
+
+
+def text_of(module: ModuleOp, session: Session, generic: bool) -> str:
+    """A module as text; the session is warned about weights that the text has to leave out."""
+    from ge_xdsl.exporters.mlir import mlir_text
+
+    text, warning = mlir_text(module, generic)
+    if warning:
+        session.warn(warning)
+    return text
+
+
+def write_module(module: ModuleOp, path: str | None, session: Session, generic: bool) -> None:
+    """Write a module as MLIR: text, and beside a file the weights that the text refers to."""
+    from ge_xdsl.exporters.mlir import write_mlir
+
+    if path is None or path == "-":
+        print_text(text_of(module, session, generic))
+    else:
+        write_mlir(module, path, generic)
