@@ -17,9 +17,7 @@ VECTOR_RATES = {
 """Vector op kind -> result elements per cycle of 2 and of 4 bytes [VEC]."""
 
 _INI = dict.fromkeys(
-    (
-        "cube_cores vector_cores clock_mhz l1 l0a l0b l0c ub bt l2 hbm gm_l1_rate ub_gm_rate"
-    ).split(),
+    ("cube_cores vector_cores clock_mhz l1 l0a l0b l0c ub bt l2 hbm gm_l1_rate ub_gm_rate").split(),
     "INI-pypto",
 )
 _ARCH = dict.fromkeys(("l0a_layout", "ub_reserved", "l1_reserved"), "ARCH")

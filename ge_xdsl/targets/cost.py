@@ -1,10 +1,10 @@
 """Amounts of work into cycles of one core, by the equations of the target model.
 
-    mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
-    load l0   bytes / rate + 46
-    dma       max(20.6, bytes / rate), nd2nz by rows; the data is usable a latency later
-    fixpipe   max(elements / 64, bytes / 41)
-    vector    24 + repeats * slope
+mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
+load l0   bytes / rate + 46
+dma       max(20.6, bytes / rate), nd2nz by rows; the data is usable a latency later
+fixpipe   max(elements / 64, bytes / 41)
+vector    24 + repeats * slope
 """
 
 from __future__ import annotations

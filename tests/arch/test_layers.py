@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[2] / "ge_xdsl"
 LAYERS = {
     "errors": set(),
     "targets": {"errors"},
-    "dialects": {"errors"},
+    "dialects": {"errors", "targets"},
     "pattern": {"errors", "targets", "dialects"},
     "rewrites": {"errors", "targets", "dialects", "pattern"},
     "lowering": {"errors", "targets", "dialects", "pattern"},

@@ -1,0 +1,44 @@
+"""The loop-level dialect: tiles in memory spaces, loops over tiles and cores, and pipes.
+
+An op states its semantics, pipe, legality and work, and nothing about a chip.
+"""
+
+from xdsl.ir import Dialect
+
+from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.move import (
+    CopyGmL1Op,
+    CopyGmUbOp,
+    CopyUbGmOp,
+    LoadBiasOp,
+    LoadL0aOp,
+    LoadL0bOp,
+)
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp
+from ge_xdsl.dialects.aicore.types import TileType
+from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+
+AICORE = Dialect(
+    "aicore",
+    [
+        KernelOp,
+        LaunchOp,
+        ForOp,
+        AllocOp,
+        CopyGmL1Op,
+        CopyGmUbOp,
+        CopyUbGmOp,
+        LoadL0aOp,
+        LoadL0bOp,
+        LoadBiasOp,
+        MmadOp,
+        FixpipeOp,
+        VunaryOp,
+        VbinaryOp,
+        VscalarOp,
+        VcastOp,
+        VdupOp,
+        VbrcOp,
+    ],
+    [TileType],
+)

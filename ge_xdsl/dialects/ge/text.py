@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Sequence
+from importlib import import_module
 from io import StringIO
 from typing import Any
 
@@ -14,6 +15,7 @@ from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError
 from xdsl.utils.lexer import Span
 from xdsl.utils.mlir_lexer import MLIRTokenKind
@@ -44,6 +46,8 @@ class GeContext(Context):
         self.load_dialect(Func)
         for attr in ATTRIBUTES:
             self.load_attr_or_type(attr)
+        # the loop-level dialect is loaded when one of its ops or types is first read
+        self.register_dialect("aicore", lambda: import_module("ge_xdsl.dialects.aicore").AICORE)
 
     def get_optional_op(
         self, name: str, *, dialect_stack: Sequence[str] = ()
@@ -232,6 +236,8 @@ class GePrinter(Printer):
 
     def print_op(self, op: Operation) -> None:
         if not isinstance(op, FuncOp) or self.print_generic_format or not op.body.blocks:
+            if op.regions and op.has_trait(IsolatedFromAbove):
+                self._taken = {}
             super().print_op(op)
             return
         names = op.attributes.get(INPUT_NAMES)

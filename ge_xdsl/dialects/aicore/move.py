@@ -1,0 +1,146 @@
+"""Moves between memory spaces: GM to L1 and UB, L1 to L0 and BT, UB to GM.
+
+Paths of arch 2201: UB and L1 are not connected, and L0C drains to GM only through the fixpipe
+(in `cube`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.targets.cost import Work
+
+
+class _Copy(Instruction):
+    """dst[:r, :c] = src[...]: one element type, a window in the larger tile.
+
+    C1: both tiles have one element type. C2: the sizes fit the smaller tile.
+    """
+
+    def check(self) -> None:
+        src, dst = self.tile_type("src"), self.tile_type("dst")
+        if src.element != dst.element:  # C1
+            raise VerifyException(
+                f"elements are {src.element} and {dst.element}, expected one element type"
+            )
+        self.check_fits("src" if self.window == "dst" else "dst", self.sizes)  # C2
+
+
+class CopyGmL1Op(_Copy):
+    """GM -> L1. A row-major matrix is cut into the blocks of layout nz on the way (nd2nz)."""
+
+    name = "aicore.copy_gm_l1"
+    pipe = "MTE2"
+    tiles = ("src", "dst")
+    spaces = {"src": ("gm:nd",), "dst": ("l1:nz", "l1:nd")}
+    window = "src"
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        rows, cols = sizes
+        size = self.tile_type("src").size
+        return Work("gm_l1", bytes=rows * cols * size, rows=rows, size=size)
+
+
+class CopyGmUbOp(_Copy):
+    """GM -> UB, row-major, every row at a multiple of 32 bytes."""
+
+    name = "aicore.copy_gm_ub"
+    pipe = "MTE2"
+    tiles = ("src", "dst")
+    spaces = {"src": ("gm:nd",), "dst": ("ub:nd",)}
+    window = "src"
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        rows, cols = sizes
+        size = self.tile_type("src").size
+        return Work("gm_ub", bytes=rows * cols * size, rows=rows, size=size)
+
+
+class CopyUbGmOp(_Copy):
+    """UB -> GM, row-major."""
+
+    name = "aicore.copy_ub_gm"
+    pipe = "MTE3"
+    tiles = ("src", "dst")
+    spaces = {"src": ("ub:nd",), "dst": ("gm:nd",)}
+    window = "dst"
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        rows, cols = sizes
+        size = self.tile_type("src").size
+        return Work("ub_gm", bytes=rows * cols * size, rows=rows, size=size)
+
+
+class _Load(Instruction):
+    """L1 -> L0 by whole blocks. The window stands in L1's own rows and columns.
+
+    C1: one element type. C2: the sizes fit L0. With `transpose` the L1 tile holds the transposed
+    matrix; sizes are those of the L0 tile.
+    """
+
+    pipe = "MTE1"
+    tiles = ("src", "dst")
+    window = "src"
+    options = {"transpose": bool}
+
+    def check(self) -> None:
+        src, dst = self.tile_type("src"), self.tile_type("dst")
+        if src.element != dst.element:  # C1
+            raise VerifyException(
+                f"elements are {src.element} and {dst.element}, expected one element type"
+            )
+        self.check_fits("dst", self.sizes)  # C2
+
+    def loaded_bytes(self, sizes: Sequence[int]) -> int:
+        """Bytes of the whole blocks that are moved."""
+        dst = self.tile_type("dst")
+        r0, c0 = dst.blocks
+        return padded(sizes[0], r0) * padded(sizes[1], c0) * dst.size
+
+
+class LoadL0aOp(_Load):
+    """L1 -> L0A: the left factor, m x k, in layout zz (nz on arch 3510)."""
+
+    name = "aicore.load_l0a"
+    spaces = {"src": ("l1:nz",), "dst": ("l0a:zz", "l0a:nz")}
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        return Work("l1_l0a", bytes=self.loaded_bytes(sizes), size=self.tile_type("dst").size)
+
+
+class LoadL0bOp(_Load):
+    """L1 -> L0B: the right factor, k x n, in layout zn."""
+
+    name = "aicore.load_l0b"
+    spaces = {"src": ("l1:nz",), "dst": ("l0b:zn",)}
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        return Work("l1_l0b", bytes=self.loaded_bytes(sizes), size=self.tile_type("dst").size)
+
+
+class LoadBiasOp(Instruction):
+    """L1 -> BT: one row, widened from f16 to f32 on the way.
+
+    C1: the source is f32 or f16, the bias table f32. C2: the sizes fit the bias table.
+    """
+
+    name = "aicore.load_bias"
+    pipe = "MTE1"
+    tiles = ("src", "dst")
+    spaces = {"src": ("l1:nd",), "dst": ("bt:nd",)}
+    window = "src"
+
+    def check(self) -> None:
+        src, dst = self.tile_type("src"), self.tile_type("dst")
+        if src.element not in ("f16", "f32") or dst.element != "f32":  # C1
+            raise VerifyException(
+                f"elements are {src.element} and {dst.element}, expected f16 or f32, and f32"
+            )
+        self.check_fits("dst", self.sizes)  # C2
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        return Work("l1_bt", bytes=sizes[0] * sizes[1] * 4, size=4)

@@ -1,0 +1,351 @@
+"""The base of all tile instructions: fields, one assembly, and the checks they share.
+
+    aicore.copy_gm_l1 %x[%m, %k], %a, [%vm, %vk] : !aicore.tile<...>, !aicore.tile<...>
+    aicore.mmad %a, %b, %c, [%vm, %vn, %vk] at (%k, %kk) {init = zero} : ...
+
+Tiles come first, the written one last (destination-passing style). A window `[offsets]` picks
+where in a larger tile the instruction reads or writes. `[sizes]` are the valid sizes: what lies
+beyond them in a tile is neither read nor written. An offset or a size is a number or an index.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar, Self, TypeAlias, cast
+
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    DenseArrayBase,
+    FloatAttr,
+    IndexType,
+    IntegerAttr,
+    StringAttr,
+    UnitAttr,
+    f64,
+    i64,
+)
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.irdl import traits_def
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.aicore.types import PIPES, Tile, TileType, tile_of
+from ge_xdsl.targets.cost import Work
+
+Index: TypeAlias = int | SSAValue
+"""A number known at compile time, or an index value."""
+
+INDEX = IndexType()
+
+
+def split(values: Sequence[Index]) -> tuple[DenseArrayBase[Any], list[SSAValue]]:
+    """The static list with a mark for every dynamic entry, and the dynamic entries."""
+    static = [DYNAMIC_INDEX if isinstance(v, SSAValue) else v for v in values]
+    array = cast("DenseArrayBase[Any]", DenseArrayBase.from_list(i64, static))
+    return array, [v for v in values if isinstance(v, SSAValue)]
+
+
+def merge(static: Attribute | None, dynamic: Iterator[SSAValue]) -> list[Index]:
+    """The inverse of `split`; takes from `dynamic` what it needs."""
+    if not isinstance(static, DenseArrayBase):
+        return []
+    numbers = cast("tuple[int, ...]", cast("DenseArrayBase[Any]", static).get_values())
+    return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers]
+
+
+def dynamic_count(static: Attribute | None) -> int:
+    if not isinstance(static, DenseArrayBase):
+        return 0
+    return cast("DenseArrayBase[Any]", static).get_values().count(DYNAMIC_INDEX)
+
+
+class Instruction(Operation):
+    """One instruction of a pipe on tiles. A subclass declares what is listed here."""
+
+    traits = traits_def()
+    pipe: ClassVar[str]
+    tiles: ClassVar[tuple[str, ...]]
+    """The tile operands in order; the last one is written."""
+    spaces: ClassVar[Mapping[str, tuple[str, ...]]]
+    """Tile name -> the `space` or `space:layout` that it may have."""
+    window: ClassVar[str] = ""
+    """The tile that the offsets select from; no offsets when ''."""
+    rank: ClassVar[int] = 2
+    """How many sizes there are."""
+    options: ClassVar[Mapping[str, Any]] = {}
+    """Option name -> allowed words, `bool` for a flag, `float` for a number."""
+
+    # The contract of a subclass
+
+    def check(self) -> None:
+        """Raise VerifyException for what the shared checks do not see."""
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        """What the instruction does for these valid sizes."""
+        raise NotImplementedError(self.name)
+
+    # Fields
+
+    def tile_names(self) -> tuple[str, ...]:
+        """The tile operands that this op has, in operand order."""
+        return self.tiles
+
+    def tile(self, name: str) -> SSAValue:
+        return self.operands[self.tile_names().index(name)]
+
+    def tile_type(self, name: str) -> Tile:
+        return tile_of(self.tile(name))
+
+    @property
+    def written(self) -> SSAValue:
+        """The tile that the instruction writes."""
+        return self.tile(self.tiles[-1])
+
+    def read(self) -> list[SSAValue]:
+        """The tiles that the instruction reads."""
+        return [self.tile(name) for name in self.tile_names() if name != self.tiles[-1]]
+
+    def _indices(self) -> Iterator[SSAValue]:
+        return iter(self.operands[len(self.tile_names()) :])
+
+    @property
+    def offsets(self) -> list[Index]:
+        return merge(self.properties.get("offsets"), self._indices())
+
+    @property
+    def sizes(self) -> list[Index]:
+        dynamic = self._indices()
+        merge(self.properties.get("offsets"), dynamic)
+        return merge(self.properties.get("sizes"), dynamic)
+
+    @property
+    def at(self) -> list[SSAValue]:
+        """The trailing index operands that are neither offsets nor sizes."""
+        used = dynamic_count(self.properties.get("offsets"))
+        used += dynamic_count(self.properties.get("sizes"))
+        return list(self._indices())[used:]
+
+    def option(self, name: str) -> Any:
+        """The value of an option: word, flag or number; the first word when it is not given."""
+        attr = self.properties.get(name)
+        spec = self.options[name]
+        if spec is bool:
+            return attr is not None
+        if isinstance(attr, StringAttr):
+            return attr.data
+        if isinstance(attr, FloatAttr):
+            return cast("FloatAttr[Any]", attr).value.data
+        return spec[0] if isinstance(spec, tuple) else None
+
+    @classmethod
+    def build(
+        cls,
+        *tiles: SSAValue,
+        sizes: Sequence[Index],
+        offsets: Sequence[Index] = (),
+        at: Sequence[SSAValue] = (),
+        **options: Any,
+    ) -> Self:
+        """A new instruction; `tiles` in the declared order, options as Python values."""
+        properties: dict[str, Attribute] = {}
+        dynamic: list[SSAValue] = []
+        if cls.window:
+            properties["offsets"], part = split(offsets)
+            dynamic += part
+        properties["sizes"], part = split(sizes)
+        for name, value in options.items():
+            if value is not None and value is not False:
+                properties[name] = _encode(value)
+        return cls.create(operands=[*tiles, *dynamic, *part, *at], properties=properties)
+
+    # Verification
+
+    def verify_(self) -> None:
+        names = self.tile_names()
+        if len(self.operands) < len(names):
+            raise VerifyException(f"has {len(self.operands)} operands, expected {len(names)} tiles")
+        for name in names:
+            self._check_tile(name)
+        for value in self.operands[len(names) :]:
+            if value.type != INDEX:
+                raise VerifyException(f"index operand is {value.type}, expected index")
+        self._check_options()
+        self._check_sizes()
+        self.check()
+
+    def _check_tile(self, name: str) -> None:
+        value = self.tile(name)
+        if not isinstance(value.type, TileType):
+            raise VerifyException(f"operand '{name}' is {value.type}, expected a tile")
+        tile = value.type.data
+        allowed = self.spaces[name]
+        if tile.space not in allowed and f"{tile.space}:{tile.layout}" not in allowed:
+            have = f"{tile.space} in layout {tile.layout}"
+            raise VerifyException(f"'{name}' is in {have}, expected {' or '.join(allowed)}")
+
+    def _check_options(self) -> None:
+        for name, attr in self.properties.items():
+            if name in ("offsets", "sizes"):
+                continue
+            if name not in self.options:
+                known = ", ".join(self.options) or "none"
+                raise VerifyException(f"option '{name}' is unknown, expected: {known}")
+            spec = self.options[name]
+            if isinstance(spec, tuple):
+                word = attr.data if isinstance(attr, StringAttr) else str(attr)
+                if word not in spec:
+                    words = ", ".join(cast("tuple[str, ...]", spec))
+                    raise VerifyException(f"option '{name}' is {word}, expected one of {words}")
+
+    def _check_sizes(self) -> None:
+        if len(self.sizes) != self.rank:
+            raise VerifyException(f"has {len(self.sizes)} sizes, expected {self.rank}")
+        if self.window:
+            rank = len(self.tile_type(self.window).shape)
+            if len(self.offsets) != rank:
+                raise VerifyException(f"has {len(self.offsets)} offsets, expected {rank}")
+
+    def check_fits(self, name: str, sizes: Sequence[Index]) -> None:
+        """Raise when a known size is larger than the tile's, or not positive."""
+        shape = self.tile_type(name).shape
+        for size, dim in zip(sizes, shape[-len(sizes) :], strict=True):
+            if isinstance(size, int) and not 0 < size <= dim:
+                raise VerifyException(f"size is {size} in '{name}', expected 1 to {dim}")
+
+    # Assembly
+
+    def print(self, printer: Printer) -> None:
+        for i, name in enumerate(self.tile_names()):
+            printer.print_string(", " if i else " ")
+            printer.print_ssa_value(self.tile(name))
+            if name == self.window:
+                print_indices(printer, self.offsets)
+        printer.print_string(", ")
+        print_indices(printer, self.sizes)
+        if self.at:
+            printer.print_string(" at ")
+            with printer.in_parens():
+                printer.print_list(self.at, printer.print_ssa_value)
+        self._print_options(printer)
+        printer.print_string(" : ")
+        names = self.tile_names()
+        printer.print_list(names, lambda n: printer.print_attribute(self.tile(n).type))
+
+    def _print_options(self, printer: Printer) -> None:
+        texts: list[str] = []
+        for name, spec in self.options.items():
+            attr = self.properties.get(name)
+            if attr is not None:
+                value = self.option(name)
+                texts.append(name if spec is bool else f"{name} = {_option_text(value)}")
+        if texts:
+            printer.print_string(" {" + ", ".join(texts) + "}")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        tiles = [parser.parse_unresolved_operand()]
+        offsets: list[int | UnresolvedOperand] = []
+        if cls.window == cls.tiles[0] and cls.window:
+            offsets = parse_indices(parser)
+        sizes: list[int | UnresolvedOperand] = []
+        while parser.parse_optional_punctuation(","):
+            operand = parser.parse_optional_unresolved_operand()
+            if operand is None:
+                sizes = parse_indices(parser)
+                break
+            tiles.append(operand)
+            if len(tiles) <= len(cls.tiles) and cls.window == cls.tiles[len(tiles) - 1]:
+                offsets = parse_indices(parser)
+        at: list[UnresolvedOperand] = []
+        if parser.parse_optional_keyword("at"):
+            at = parser.parse_comma_separated_list(
+                parser.Delimiter.PAREN, parser.parse_unresolved_operand
+            )
+        properties = cls._parse_options(parser)
+        parser.parse_punctuation(":")
+        start = parser.pos
+        types = parser.parse_comma_separated_list(parser.Delimiter.NONE, parser.parse_type)
+        if cls.window:
+            properties["offsets"] = _static(offsets)
+        properties["sizes"] = _static(sizes)
+        indices = [v for v in (*offsets, *sizes, *at) if isinstance(v, UnresolvedOperand)]
+        operands = [
+            *parser.resolve_operands(tiles, types, start),
+            *(parser.resolve_operand(v, INDEX) for v in indices),
+        ]
+        return cls.create(operands=operands, properties=properties)
+
+    @classmethod
+    def _parse_options(cls, parser: Parser) -> dict[str, Attribute]:
+        found: dict[str, Attribute] = {}
+        if not parser.parse_optional_punctuation("{"):
+            return found
+        while True:
+            name = parser.parse_identifier()
+            if name not in cls.options:
+                known = ", ".join(cls.options) or "none"
+                parser.raise_error(f"option '{name}' is unknown, expected: {known}")
+            if cls.options[name] is bool:
+                found[name] = UnitAttr()
+            else:
+                parser.parse_punctuation("=")
+                is_number = cls.options[name] is float
+                found[name] = _encode(
+                    float(parser.parse_number()) if is_number else parser.parse_identifier()
+                )
+            if not parser.parse_optional_punctuation(","):
+                break
+        parser.parse_punctuation("}")
+        return found
+
+
+def _option_text(value: Any) -> str:
+    if not isinstance(value, float):
+        return str(value)
+    text = repr(value)
+    if "e" in text and "." not in text:
+        text = text.replace("e", ".0e")
+    return text
+
+
+def _encode(value: Any) -> Attribute:
+    if value is True:
+        return UnitAttr()
+    if isinstance(value, str):
+        return StringAttr(value)
+    return FloatAttr(float(value), f64)
+
+
+def _static(values: Sequence[int | UnresolvedOperand]) -> Attribute:
+    numbers = [v if isinstance(v, int) else DYNAMIC_INDEX for v in values]
+    return cast("Attribute", DenseArrayBase.from_list(i64, numbers))
+
+
+def print_indices(printer: Printer, values: Sequence[Index]) -> None:
+    """`[16, %vk]`"""
+    with printer.in_square_brackets():
+        for i, value in enumerate(values):
+            if i:
+                printer.print_string(", ")
+            if isinstance(value, int):
+                printer.print_string(str(value))
+            else:
+                printer.print_ssa_value(value)
+
+
+def parse_indices(parser: Parser) -> list[int | UnresolvedOperand]:
+    def one() -> int | UnresolvedOperand:
+        operand = parser.parse_optional_unresolved_operand()
+        return parser.parse_integer() if operand is None else operand
+
+    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one)
+
+
+def integer_of(op: Operation, name: str) -> int:
+    """An integer property of an op, 0 when it is missing."""
+    attr = op.properties.get(name)
+    return cast("IntegerAttr[Any]", attr).value.data if isinstance(attr, IntegerAttr) else 0
+
+
+__all__ = ["INDEX", "PIPES", "Index", "Instruction", "merge", "parse_indices", "print_indices"]

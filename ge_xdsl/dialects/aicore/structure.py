@@ -1,0 +1,362 @@
+"""Kernels, launches, loops over tiles, and buffers.
+
+aicore.kernel @MatMul(%x : T, %w : T) writes (%y : T) on cube * 24 for ["fc1"] {
+  aicore.for (%m : %vm, %n : %vn) in [16, 1536] by [16, 64] over cores {
+    %c = aicore.alloc : !aicore.tile<16x64xf32, l0c, nz>
+    ...
+  }
+}
+%y = aicore.launch @MatMul(%x, %w) : (tensor<...>, tensor<...>) -> tensor<...>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Self, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i64,
+)
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.irdl import traits_def
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsolatedFromAbove, NoTerminator, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.aicore.op import (
+    INDEX,
+    Index,
+    dynamic_count,
+    integer_of,
+    merge,
+    parse_indices,
+    print_indices,
+    split,
+)
+from ge_xdsl.dialects.aicore.types import CORE_KINDS, TileType, tile_of
+
+MAX_BUFFERS = 4
+
+
+class AllocOp(Operation):
+    """A tile in a memory space of the core, with 1 to 4 buffers taken in turn.
+
+    Each time the op runs it gives the next buffer, whose contents are undefined; the
+    instructions that used that buffer before must have ended by the time it is written again.
+    """
+
+    name = "aicore.alloc"
+    traits = traits_def()
+
+    @property
+    def buffers(self) -> int:
+        return integer_of(self, "buffers") or 1
+
+    @classmethod
+    def make(cls, type: TileType, buffers: int = 1) -> AllocOp:
+        properties: dict[str, Attribute] = {}
+        if buffers != 1:
+            properties["buffers"] = IntegerAttr(buffers, i64)
+        return cls.create(result_types=[type], properties=properties)
+
+    def verify_(self) -> None:
+        tile = tile_of(self.results[0])
+        if tile.space == "gm":
+            raise VerifyException("allocates in gm, expected a memory space of the core")
+        if not 1 <= self.buffers <= MAX_BUFFERS:
+            raise VerifyException(f"has {self.buffers} buffers, expected 1 to {MAX_BUFFERS}")
+
+    def print(self, printer: Printer) -> None:
+        if self.buffers != 1:
+            printer.print_string(f" buffers {self.buffers}")
+        printer.print_string(" : ")
+        printer.print_attribute(self.results[0].type)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        buffers = parser.parse_integer() if parser.parse_optional_keyword("buffers") else 1
+        parser.parse_punctuation(":")
+        found = parser.parse_type()
+        if not isinstance(found, TileType):
+            parser.raise_error(f"type is {found}, expected !aicore.tile<...>")
+        return cast("Self", cls.make(found, buffers))
+
+
+class ForOp(Operation):
+    """A loop nest over the tiles of a space: an origin and a valid length per dimension.
+
+    The origins of dimension d are 0, step, 2 step, ... below its extent, the last dimension
+    runs fastest, and the valid length is min(step, extent - origin). With `over cores` the
+    iterations are dealt to the cores in turn: core i takes iterations i, i + cores, ...
+    """
+
+    name = "aicore.for"
+    traits = traits_def(NoTerminator())
+
+    @property
+    def extents(self) -> list[Index]:
+        return merge(self.properties.get("extents"), iter(self.operands))
+
+    @property
+    def steps(self) -> list[int]:
+        return cast("list[int]", merge(self.properties.get("steps"), iter(())))
+
+    @property
+    def over_cores(self) -> bool:
+        return "over_cores" in self.properties
+
+    @property
+    def body(self) -> Block:
+        return self.regions[0].block
+
+    def origin(self, dim: int) -> SSAValue:
+        return self.body.args[2 * dim]
+
+    def length(self, dim: int) -> SSAValue:
+        """The valid length of a dimension."""
+        return self.body.args[2 * dim + 1]
+
+    @classmethod
+    def make(
+        cls,
+        extents: Sequence[Index],
+        steps: Sequence[int],
+        names: Sequence[str],
+        over_cores: bool = False,
+    ) -> ForOp:
+        """An empty loop; `names` are the SSA names of the origins."""
+        static, dynamic = split(extents)
+        properties: dict[str, Attribute] = {"extents": static, "steps": split(list(steps))[0]}
+        if over_cores:
+            properties["over_cores"] = UnitAttr()
+        block = Block(arg_types=[INDEX] * (2 * len(steps)))
+        for i, name in enumerate(names):
+            block.args[2 * i].name_hint = name
+            block.args[2 * i + 1].name_hint = f"v{name}"
+        return cls.create(operands=dynamic, properties=properties, regions=[Region(block)])
+
+    def verify_(self) -> None:
+        count = len(self.steps)
+        if not count or len(self.extents) != count:
+            raise VerifyException(f"has {len(self.extents)} extents and {count} steps")
+        if len(self.body.args) != 2 * count:
+            raise VerifyException(f"body has {len(self.body.args)} arguments, expected {2 * count}")
+        for number in (*self.steps, *self.extents):
+            if isinstance(number, int) and number < 1:
+                raise VerifyException(f"extent or step is {number}, expected at least 1")
+        if self.over_cores and dynamic_count(self.properties.get("extents")):
+            raise VerifyException("runs over cores with a dynamic extent, expected constants")
+        if self.over_cores and not isinstance(self.parent_op(), KernelOp):
+            raise VerifyException("runs over cores inside a loop, expected the kernel's top level")
+
+    def print(self, printer: Printer) -> None:
+        args = self.body.args
+        printer.print_string(" (")
+        for i in range(0, len(args), 2):
+            printer.print_string(", " if i else "")
+            printer.print_ssa_value(args[i])
+            printer.print_string(" : ")
+            printer.print_ssa_value(args[i + 1])
+        printer.print_string(") in ")
+        print_indices(printer, self.extents)
+        printer.print_string(" by ")
+        print_indices(printer, self.steps)
+        printer.print_string(" over cores " if self.over_cores else " ")
+        printer.print_region(self.regions[0], print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _pair(parser))
+        parser.parse_keyword("in")
+        extents = parse_indices(parser)
+        parser.parse_keyword("by")
+        steps = [n if isinstance(n, int) else 0 for n in parse_indices(parser)]
+        over_cores = parser.parse_optional_keyword("over") is not None
+        if over_cores:
+            parser.parse_keyword("cores")
+        region = parser.parse_region([arg for pair in pairs for arg in pair])
+        values = [v if isinstance(v, int) else parser.resolve_operand(v, INDEX) for v in extents]
+        static, dynamic = split(values)
+        properties: dict[str, Attribute] = {"extents": static, "steps": split(steps)[0]}
+        if over_cores:
+            properties["over_cores"] = UnitAttr()
+        return cls.create(operands=dynamic, properties=properties, regions=[region])
+
+
+def _pair(parser: Parser) -> list[Parser.Argument]:
+    origin = parser.parse_argument(expect_type=False).resolve(INDEX)
+    parser.parse_punctuation(":")
+    return [origin, parser.parse_argument(expect_type=False).resolve(INDEX)]
+
+
+class KernelOp(Operation):
+    """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
+
+    The last `outputs` arguments are written, the others read. `for` names the GE nodes that the
+    kernel computes.
+    """
+
+    name = "aicore.kernel"
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
+    core_kinds: ClassVar[tuple[str, ...]] = CORE_KINDS
+
+    @property
+    def sym_name(self) -> str:
+        attr = self.properties["sym_name"]
+        return attr.data if isinstance(attr, StringAttr) else ""
+
+    @property
+    def core(self) -> str:
+        attr = self.properties.get("core")
+        return attr.data if isinstance(attr, StringAttr) else ""
+
+    @property
+    def blocks(self) -> int:
+        return integer_of(self, "blocks")
+
+    @property
+    def outputs(self) -> int:
+        return integer_of(self, "outputs")
+
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the GE nodes that the kernel computes, in order."""
+        attr = self.properties.get("nodes")
+        if not isinstance(attr, ArrayAttr):
+            return []
+        items = cast("ArrayAttr[Attribute]", attr)
+        return [item.data for item in items if isinstance(item, StringAttr)]
+
+    @property
+    def body(self) -> Block:
+        return self.regions[0].block
+
+    @classmethod
+    def make(
+        cls, name: str, core: str, blocks: int, outputs: int, nodes: Sequence[str], body: Block
+    ) -> KernelOp:
+        properties = _kernel_properties(name, core, blocks, outputs, nodes)
+        return cls.create(properties=properties, regions=[Region(body)])
+
+    def verify_(self) -> None:
+        for arg in self.body.args:
+            if not isinstance(arg.type, TileType) or arg.type.data.space != "gm":
+                raise VerifyException(f"argument is {arg.type}, expected a tile in gm")
+        if self.core not in CORE_KINDS:
+            raise VerifyException(f"core kind is '{self.core}', expected cube or vector")
+        if self.blocks < 1:
+            raise VerifyException(f"runs on {self.blocks} cores, expected at least 1")
+        if not 1 <= self.outputs <= len(self.body.args):
+            count = len(self.body.args)
+            raise VerifyException(f"writes {self.outputs} arguments, expected 1 to {count}")
+
+    def print(self, printer: Printer) -> None:
+        args = self.body.args
+        printer.print_string(" ")
+        printer.print_symbol_name(self.sym_name)
+        first = len(args) - self.outputs
+        for word, part in (("", args[:first]), (" writes ", args[first:])):
+            printer.print_string(word)
+            with printer.in_parens():
+                printer.print_list(part, lambda arg: _print_argument(printer, arg))
+        printer.print_string(f" on {self.core} * {self.blocks}")
+        if self.nodes:
+            names = ", ".join(str(StringAttr(n)) for n in self.nodes)
+            printer.print_string(f" for [{names}]")
+        printer.print_string(" ")
+        printer.print_region(self.regions[0], print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        name = parser.parse_symbol_name().data
+        inputs = _arguments(parser)
+        parser.parse_keyword("writes")
+        outputs = _arguments(parser)
+        parser.parse_keyword("on")
+        core = parser.parse_identifier()
+        parser.parse_punctuation("*")
+        blocks = parser.parse_integer()
+        nodes: list[str] = []
+        if parser.parse_optional_keyword("for"):
+            nodes = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_str_literal
+            )
+        region = parser.parse_region([*inputs, *outputs])
+        properties = _kernel_properties(name, core, blocks, len(outputs), nodes)
+        return cls.create(properties=properties, regions=[region])
+
+
+def _kernel_properties(
+    name: str, core: str, blocks: int, outputs: int, nodes: Sequence[str]
+) -> dict[str, Attribute]:
+    return {
+        "sym_name": StringAttr(name),
+        "core": StringAttr(core),
+        "blocks": IntegerAttr(blocks, i64),
+        "outputs": IntegerAttr(outputs, i64),
+        "nodes": ArrayAttr([StringAttr(n) for n in nodes]),
+    }
+
+
+def _print_argument(printer: Printer, value: SSAValue) -> None:
+    printer.print_ssa_value(value)
+    printer.print_string(" : ")
+    printer.print_attribute(value.type)
+
+
+def _arguments(parser: Parser) -> list[Parser.Argument]:
+    return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
+
+
+class LaunchOp(Operation):
+    """Run a kernel on tensors: one operand per argument it reads, one result per it writes.
+
+    Shapes may differ from the tiles' (a tensor is seen as a tile of the same elements in the
+    same order), the number of elements may not.
+    """
+
+    name = "aicore.launch"
+    traits = traits_def()
+
+    @property
+    def kernel(self) -> str:
+        """The symbol of the kernel."""
+        attr = self.properties["kernel"]
+        return cast("SymbolRefAttr", attr).root_reference.data
+
+    @classmethod
+    def make(
+        cls, kernel: str, operands: Sequence[SSAValue], results: Sequence[Attribute]
+    ) -> LaunchOp:
+        properties: dict[str, Any] = {"kernel": SymbolRefAttr(kernel)}
+        return cls.create(operands=operands, result_types=results, properties=properties)
+
+    def verify_(self) -> None:
+        if not isinstance(self.properties.get("kernel"), SymbolRefAttr):
+            raise VerifyException("names no kernel, expected a symbol")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_symbol_name(self.kernel)
+        with printer.in_parens():
+            printer.print_list(self.operands, printer.print_ssa_value)
+        printer.print_string(" : ")
+        printer.print_operation_type(self)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        kernel = parser.parse_symbol_name().data
+        operands = parser.parse_comma_separated_list(
+            parser.Delimiter.PAREN, parser.parse_unresolved_operand
+        )
+        parser.parse_punctuation(":")
+        start = parser.pos
+        types = parser.parse_function_type()
+        values = parser.resolve_operands(operands, types.inputs.data, start)
+        return cast("Self", cls.make(kernel, values, types.outputs.data))

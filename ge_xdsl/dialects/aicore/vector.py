@@ -1,0 +1,182 @@
+"""The vector unit: elementwise instructions on UB tiles.
+
+Only what the unit computes itself is here; tanh, erf and the like are sequences of these made
+by the lowering. There is no bf16 arithmetic: such values are cast to f32 and back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.targets.cost import Work
+
+UB = ("ub:nd",)
+FLOAT_ARITHMETIC = ("f16", "f32")
+ARITHMETIC = ("f16", "f32", "i32", "i16")
+CASTS = frozenset(
+    {
+        ("f16", "f32"),
+        ("f32", "f16"),
+        ("bf16", "f32"),
+        ("f32", "bf16"),
+        ("i32", "f32"),
+        ("f32", "i32"),
+    }
+)
+"""The conversions that the unit has (of those that the lowering uses)."""
+
+
+class _Vector(Instruction):
+    """Elementwise on dst[:r, :c]; source and destination may be the same tile.
+
+    C1: the element type is one that the unit computes in. C2: all tiles have one element type.
+    C3: the sizes fit every tile.
+    """
+
+    pipe = "V"
+    computes = FLOAT_ARITHMETIC
+
+    def kind(self) -> str:
+        """The op's name in a target's table of rates."""
+        return self.option("kind")
+
+    def check(self) -> None:
+        elements = [self.tile_type(name).element for name in self.tile_names()]
+        if elements[-1] not in self.computes:  # C1
+            known = ", ".join(self.computes)
+            raise VerifyException(f"computes in {elements[-1]}, expected one of {known}")
+        if len(set(elements)) > 1:  # C2
+            raise VerifyException(f"elements are {', '.join(elements)}, expected one element type")
+        for name in self.tile_names():
+            self.check_fits(name, self.sizes)  # C3
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        size = max(self.tile_type(name).size for name in self.tile_names())
+        two = len(self.tile_names()) > 2
+        return vector_work(self.kind(), sizes, size, two)
+
+
+def vector_work(op: str, sizes: Sequence[int], size: int, two_sources: bool = False) -> Work:
+    """The work of a vector op on r x c elements of `size` bytes."""
+    return Work("vector", elements=sizes[0] * sizes[1], size=size, op=op, two_sources=two_sources)
+
+
+class VunaryOp(_Vector):
+    """dst = kind(src)"""
+
+    name = "aicore.vunary"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+    options = {"kind": ("abs", "relu", "exp", "ln", "sqrt", "rsqrt", "rec", "copy")}
+
+
+class VbinaryOp(_Vector):
+    """dst = kind(a, b)"""
+
+    name = "aicore.vbinary"
+    tiles = ("a", "b", "dst")
+    spaces = {"a": UB, "b": UB, "dst": UB}
+    options = {"kind": ("add", "sub", "mul", "div", "max", "min")}
+    computes = ARITHMETIC
+
+    def check(self) -> None:
+        super().check()
+        element = self.tile_type("dst").element
+        if self.option("kind") == "div" and element not in FLOAT_ARITHMETIC:  # C1
+            raise VerifyException(f"divides in {element}, expected f16 or f32")
+
+
+class VscalarOp(_Vector):
+    """dst = kind(src, value), the value rounded to the element type first."""
+
+    name = "aicore.vscalar"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+    options = {"kind": ("adds", "muls", "maxs", "mins"), "value": float}
+    computes = ARITHMETIC
+
+    def check(self) -> None:
+        super().check()
+        if "value" not in self.properties:
+            raise VerifyException("option 'value' is missing, it is required")
+
+
+class VcastOp(_Vector):
+    """dst = src in dst's element type, rounded to nearest even (towards zero to an integer).
+
+    C1: the unit has the conversion. C3: the sizes fit both tiles.
+    """
+
+    name = "aicore.vcast"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+
+    def kind(self) -> str:
+        return "cast"
+
+    def check(self) -> None:
+        pair = (self.tile_type("src").element, self.tile_type("dst").element)
+        if pair not in CASTS:  # C1
+            known = ", ".join(f"{a} to {b}" for a, b in sorted(CASTS))
+            raise VerifyException(f"casts {pair[0]} to {pair[1]}, expected one of {known}")
+        for name in self.tile_names():
+            self.check_fits(name, self.sizes)  # C3
+
+
+class VdupOp(_Vector):
+    """dst = value everywhere in the valid part."""
+
+    name = "aicore.vdup"
+    tiles = ("dst",)
+    spaces = {"dst": UB}
+    options = {"value": float}
+    computes = ARITHMETIC
+
+    def kind(self) -> str:
+        return "dup"
+
+    def check(self) -> None:
+        super().check()
+        if "value" not in self.properties:
+            raise VerifyException("option 'value' is missing, it is required")
+
+
+class VbrcOp(_Vector):
+    """dst = src repeated along the dimensions in which src has one element.
+
+    C2: one element type. C3: the sizes fit the destination. C4: a dimension of src is 1 or as
+    large as dst's, and one of them is 1.
+    """
+
+    name = "aicore.vbrc"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+
+    def kind(self) -> str:
+        return "brc"
+
+    def check(self) -> None:
+        src, dst = self.tile_type("src"), self.tile_type("dst")
+        if src.element != dst.element:  # C2
+            raise VerifyException(
+                f"elements are {src.element} and {dst.element}, expected one element type"
+            )
+        self.check_fits("dst", self.sizes)  # C3
+        if not broadcasts(src, dst):  # C4
+            raise VerifyException(
+                f"shapes are {_text(src)} and {_text(dst)}, expected a first with a dimension of 1"
+            )
+
+
+def broadcasts(src: Tile, dst: Tile) -> bool:
+    """Whether `src` has a dimension of 1 and no other that differs from `dst`'s."""
+    pairs = list(zip(src.shape, dst.shape, strict=True))
+    return 1 in src.shape and all(a in (1, b) for a, b in pairs)
+
+
+def _text(tile: Tile) -> str:
+    return "x".join(str(dim) for dim in tile.shape)
