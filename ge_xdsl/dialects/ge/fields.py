@@ -7,6 +7,7 @@ Each declaration is a typed descriptor: `x1 = operand()` makes `op.x1` an SSA va
 from __future__ import annotations
 
 from collections.abc import Sequence
+from keyword import iskeyword
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, cast, overload
 
 from xdsl.ir import Region, SSAValue
@@ -31,13 +32,14 @@ V = TypeVar("V")
 
 
 class _Field:
-    """A declared field; Python tells it its name."""
+    """A declared field; Python tells it its name. `else_` declares a field named `else`."""
 
     def __init__(self) -> None:
         self.name = ""
 
     def __set_name__(self, owner: type, name: str) -> None:
-        self.name = name
+        bare = name.removesuffix("_")
+        self.name = bare if iskeyword(bare) else name
 
 
 class IoField(_Field, Generic[T]):

@@ -20,7 +20,18 @@ ATTRIBUTES: tuple[type[Attribute], ...] = (ElementType, DataTypeAttr, LayoutAttr
 
 FAMILIES: dict[str, str] = {
     "data": "Const Constant control_edge unconnected yield",
-    "elementwise": "Add Mul Relu",
+    "elementwise": "Add Sub Mul Pow RealDiv Div FloorDiv TruncateDiv DivNoNan Mod FloorMod Maximum "
+    "Minimum SquaredDifference Axpy Adds Muls Power AddN AccumulateNV2 BiasAdd ClipByValue Lerp "
+    "FusedMulAdd Addcmul Addcdiv",
+    "unary": "Abs Neg Sign Square Reciprocal Sqrt Rsqrt Exp Log Expm1 Log1p Erf Erfc Sin Cos Atan "
+    "Sinh Cosh Asinh Acosh Atanh Floor Ceil Round IsNan IsInf IsFinite",
+    "compare": "Equal NotEqual Less LessEqual Greater GreaterEqual LogicalAnd LogicalOr LogicalNot "
+    "Select SelectV2 MaskedFill",
+    "activation": "Relu Relu6 LeakyRelu PRelu Elu Celu Selu HardSigmoid HardSwish Sigmoid Tanh "
+    "Swish Softplus Softsign Mish FastGelu Gelu GeluV2 SoftmaxV2 LogSoftmaxV2",
+    "reduce": "ReduceSum ReduceSumD ReduceMean ReduceMeanD ReduceMax ReduceMaxD ReduceMin "
+    "ReduceMinD ReduceProd ReduceProdD ReduceAll ReduceAllD ReduceAny ReduceAnyD",
+    "cast": "Cast CastLike Identity TensorMove ZerosLike OnesLike IdentityN",
     "matmul": "MatMul",
 }
 """Family file -> the op types it defines, space-separated."""
