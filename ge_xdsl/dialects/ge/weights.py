@@ -49,12 +49,16 @@ _INLINE_TYPES = frozenset(
 
 
 class Weight:
-    """A named constant buffer; `tensor` and the buffer are None until a store is attached."""
+    """A named constant buffer; `tensor` and the buffer are None until a store is attached.
 
-    __slots__ = ("_array", "key", "tensor")
+    `source` is the path of the .safetensors file that holds it under `key`, '' for any other.
+    """
+
+    __slots__ = ("_array", "key", "source", "tensor")
 
     def __init__(self, key: str, array: Array | None = None, tensor: Tensor | None = None) -> None:
         self.key = key
+        self.source = ""
         self._array = array
         self.tensor = tensor
         if array is not None:
@@ -72,11 +76,12 @@ class Weight:
             raise ValueError(f"weight '{self.key}' has no data, expected its .safetensors file")
         return self._array
 
-    def attach(self, array: Array, tensor: Tensor) -> None:
+    def attach(self, array: Array, tensor: Tensor, source: str = "") -> None:
         """Give a weight that was parsed by name its buffer."""
         array.flags.writeable = False
         self._array = array
         self.tensor = tensor
+        self.source = source
 
     def __eq__(self, other: object) -> bool:
         if self is other:

@@ -1,0 +1,192 @@
+"""Building the GE graph: named ops with inferred types, constants, node names."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.data import ConstOp
+from ge_xdsl.dialects.ge.op import NAME, GeOp, constant_of
+from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, dtype_of_numpy, tensor_of
+from ge_xdsl.dialects.ge.weights import INLINE_LIMIT, const_attr
+from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.importers.onnx.node import Node
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.importers.onnx.tensors import TensorReader
+
+BUILD_ERRORS = (
+    VerifyException,
+    ValueError,
+    IndexError,
+    KeyError,
+    TypeError,
+    ZeroDivisionError,
+    OverflowError,
+    MemoryError,
+)
+"""What building an op on hostile operands or attributes can raise."""
+
+
+UNKNOWN = Tensor(DataType.DT_UNDEFINED, None)
+
+
+class Builder:
+    """Appends GE ops to a block. `node` is the ONNX node that is being converted."""
+
+    def __init__(self, block: Block, location: Location, reader: TensorReader) -> None:
+        self.block = block
+        self.location = location
+        self.reader = reader
+        self.names: set[str] = set()
+        self.counters: dict[str, int] = {}
+        self.node: Node | None = None
+        self.inline: dict[tuple[Any, ...], Attribute] = {}
+
+    # Names
+
+    def unique(self, stem: str) -> str:
+        """`stem`, or the first of `stem_1`, `stem_2`, ... that no node has; notes it as taken."""
+        name = stem
+        if name in self.names:
+            count = self.counters.get(stem, 0)
+            while name in self.names:
+                count += 1
+                name = f"{stem}_{count}"
+            self.counters[stem] = count
+        self.names.add(name)
+        return name
+
+    def part_name(self, op_type: str) -> str:
+        """The name of an op that the current node expands to: `<node>_<GeOp>`."""
+        assert self.node is not None
+        return self.unique(f"{self.node.name}_{op_type}")
+
+    # Ops
+
+    def op(self, op_type: str, *inputs: Any, **attrs: Any) -> SSAValue:
+        """The one result of the op that a node becomes, under the node's own name."""
+        assert self.node is not None
+        return self.add(op_type, inputs, attrs, self.node.name).results[0]
+
+    def part(self, op_type: str, *inputs: Any, **attrs: Any) -> SSAValue:
+        """The first result of one of the ops that a node expands to."""
+        return self.add(op_type, inputs, attrs, self.part_name(op_type)).results[0]
+
+    def add(
+        self,
+        op_type: str,
+        inputs: Sequence[Any],
+        attrs: dict[str, Any],
+        name: str,
+        result_counts: Sequence[int] = (),
+        extra: Mapping[str, Attribute] | None = None,
+    ) -> GeOp:
+        """Append an op with inferred types; raises CompileError at the current node.
+
+        `extra` are node attributes that the prototype does not declare; inference sees them.
+        """
+        cls = op_class(op_type)
+        assert cls is not None, op_type
+        try:
+            op = cls.build(
+                *inputs,
+                node_name=name,
+                result_counts=result_counts,
+                result_types=(UNKNOWN.type,) if extra else None,
+                **attrs,
+            )
+            if extra:
+                op.attributes.update(extra)
+                op.update_types()
+        except BUILD_ERRORS as error:
+            text = str(error).strip().split("\n")[0] or type(error).__name__
+            raise self.error(text.removeprefix(f"ge.{op_type}: ")) from error
+        op.source = self.location
+        self.block.add_op(op)
+        return op
+
+    def error(self, message: str) -> CompileError:
+        node = self.node
+        subject = f"{node.op_type} '{node.name}'" if node is not None else ""
+        return CompileError(message, subject=subject)
+
+    # Constants
+
+    def const(self, array: Array, name: str) -> SSAValue:
+        """A Const node with these values, which are kept and not copied when there are many."""
+        attr = self._const_attr(array, name)
+        tensor = Tensor(dtype_of_numpy(array.dtype), array.shape)
+        op = ConstOp.create(
+            result_types=(tensor.type,),
+            properties={"value": attr},
+            attributes={NAME: StringAttr(name)},
+        )
+        op.source = self.location
+        self.block.add_op(op)
+        return op.results[0]
+
+    def _const_attr(self, array: Array, name: str) -> Attribute:
+        if array.size > INLINE_LIMIT:
+            return const_attr(array, name)
+        key = (array.dtype.num, array.dtype.name, array.shape, array.tobytes())
+        found = self.inline.get(key)
+        if found is None:
+            found = self.inline[key] = const_attr(array, name)
+        return found
+
+    def helper(self, values: Any, dtype: str, role: str = "Const") -> SSAValue:
+        """A Const that the conversion of the current node needs: `<node>_Const`."""
+        import numpy as np
+
+        return self.const(np.array(values, dtype), self.part_name(role))
+
+    def like(self, values: Any, value: SSAValue, role: str = "Const") -> SSAValue:
+        """A Const in the element type of `value`; raises CompileError while that is unknown."""
+        import numpy as np
+
+        from ge_xdsl.dialects.ge.types import numpy_dtype
+
+        dtype = self.dtype(value)
+        try:
+            return self.const(np.array(values, numpy_dtype(dtype)), self.part_name(role))
+        except BUILD_ERRORS as error:
+            raise self.error(f"constant of {dtype.name}, {error}") from error
+
+    # What is known of a value
+
+    def dtype(self, value: SSAValue) -> DataType:
+        return tensor_of(value.type).dtype
+
+    def shape(self, value: SSAValue) -> tuple[int, ...] | None:
+        return tensor_of(value.type).shape
+
+    def tensor_text(self, value: SSAValue) -> str:
+        """A value's type as messages write it."""
+        return str(tensor_of(value.type))
+
+    def rank(self, value: SSAValue, what: str) -> int:
+        """The rank of a value; raises CompileError naming `what` needs it when it is unknown."""
+        shape = self.shape(value)
+        if shape is None:
+            raise self.error(f"rank of the input is unknown, {what} needs it")
+        return len(shape)
+
+    def known(self, value: SSAValue | None) -> list[int] | None:
+        """The integers of a compile-time constant, None for any other value."""
+        array = None if value is None else constant_of(value)
+        if array is None or array.dtype.kind not in "iu" or array.size > 2**16:
+            return None
+        return [int(v) for v in array.reshape(-1).tolist()]
+
+    def static_dims(self, dims: Sequence[int], what: str) -> list[int]:
+        """`dims`, refused when one is unknown."""
+        if DYNAMIC in dims:
+            raise self.error(f"a dimension of the input is unknown, {what} needs it")
+        return list(dims)

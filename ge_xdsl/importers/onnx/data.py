@@ -1,0 +1,70 @@
+"""ONNX constants and pass-through ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.ge.op import constant_of
+from ge_xdsl.importers.onnx.builder import Builder
+from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.table import Converter
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
+
+def constant(node: Node, g: Builder) -> SSAValue:
+    """Const, named like the output."""
+    if len(node.attrs) != 1:
+        node.fail(f"has {len(node.attrs)} attributes, expected one that gives the value")
+    return g.const(_values(node, g), node.name)
+
+
+def _values(node: Node, g: Builder) -> Array:
+    import numpy as np
+
+    if node.has("value_float"):
+        return np.array(node.floating("value_float", 0.0), np.float32)
+    if node.has("value_floats"):
+        return np.array(node.floats("value_floats"), np.float32)
+    if node.has("value_int"):
+        return np.array(node.integer("value_int", 0), np.int64)
+    if node.has("value_ints"):
+        return np.array(node.integers("value_ints"), np.int64)
+    if not node.has("value"):
+        node.fail(f"attribute '{next(iter(node.attrs))}' is not supported, expected numbers")
+    return tensor_value(node, g)
+
+
+def tensor_value(node: Node, g: Builder) -> Array:
+    """The values of the attribute `value`."""
+    tensor = node.tensor("value")
+    assert tensor is not None
+    try:
+        return g.reader.array(tensor)
+    except ValueError as error:
+        node.fail(f"the value {error}")
+
+
+def identity(node: Node, g: Builder) -> SSAValue:
+    """Identity"""
+    return g.op("Identity", node.input(0))
+
+
+def dropout(node: Node, g: Builder) -> SSAValue:
+    """Identity: a model is run, not trained, so nothing is dropped."""
+    node.ignore("ratio", "seed", "is_test")
+    training = node.optional(2)
+    flag = None if training is None else constant_of(training)
+    if training is not None and (flag is None or bool(flag.any())):
+        node.fail("training_mode is not the constant false, expected inference")
+    return g.op("Identity", node.input(0))
+
+
+TABLE: dict[str, Converter] = {
+    "Constant": constant,
+    "Identity": identity,
+    "Dropout": dropout,
+}

@@ -1,0 +1,138 @@
+"""One ONNX node as converters see it: checked attributes, inputs by position, errors by name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.errors import CompileError
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, NodeProto, TensorProto
+
+_KINDS: dict[str, tuple[int, str]] = {
+    "f": (1, "a number"),
+    "i": (2, "an integer"),
+    "s": (3, "a string"),
+    "t": (4, "a tensor"),
+    "floats": (6, "a list of numbers"),
+    "ints": (7, "a list of integers"),
+}
+"""Field of an AttributeProto -> the type it stands for, and how a message names that."""
+
+
+class Node:
+    """An ONNX node; `inputs` are IR values, None for an optional input left out.
+
+    Attributes are read by kind with a default and ticked off, so that one which no converter
+    knows is an error and never dropped.
+    """
+
+    __slots__ = ("attrs", "inputs", "name", "op_type", "opset", "outputs")
+
+    def __init__(self, proto: NodeProto, name: str, opset: int, outputs: Sequence[str]) -> None:
+        self.op_type: str = proto.op_type
+        self.name = name
+        self.opset = opset
+        self.outputs = outputs
+        self.inputs: list[SSAValue | None] = []
+        self.attrs: dict[str, AttributeProto] = {}
+        for attr in proto.attribute:
+            if attr.name in self.attrs:
+                self.fail(f"attribute '{attr.name}' is given twice, expected once")
+            self.attrs[attr.name] = attr
+
+    def fail(self, message: str) -> NoReturn:
+        """Raise the error that this node is ill-formed or not supported."""
+        raise CompileError(message, subject=f"{self.op_type} '{self.name}'")
+
+    # Inputs and outputs
+
+    def input(self, index: int) -> SSAValue:
+        """A required input."""
+        value = self.optional(index)
+        if value is None:
+            self.fail(f"input {index} is missing, it is required")
+        return value
+
+    def optional(self, index: int) -> SSAValue | None:
+        return self.inputs[index] if index < len(self.inputs) else None
+
+    def all_inputs(self) -> list[SSAValue]:
+        """The inputs of a variadic op, at least one and none left out."""
+        return [self.input(index) for index in range(max(1, len(self.inputs)))]
+
+    def wants(self, output: int) -> bool:
+        """Whether an optional output is asked for."""
+        return output < len(self.outputs) and self.outputs[output] != ""
+
+    def only_outputs(self, count: int) -> None:
+        """Refuse outputs that the converter does not give."""
+        for index in range(count, len(self.outputs)):
+            if self.wants(index):
+                self.fail(f"output {index} is asked for, expected only the first {count}")
+
+    # Attributes
+
+    def has(self, name: str) -> bool:
+        return name in self.attrs
+
+    def _value(self, name: str, field: str) -> Any:
+        attr = self.attrs.pop(name, None)
+        if attr is None:
+            return None
+        number, words = _KINDS[field]
+        if attr.type != number or attr.ref_attr_name:
+            self.fail(f"attribute '{name}' is of another type, expected {words}")
+        return getattr(attr, field)
+
+    def integer(self, name: str, default: int) -> int:
+        found = self._value(name, "i")
+        return default if found is None else found
+
+    def required_integer(self, name: str) -> int:
+        found = self._value(name, "i")
+        if found is None:
+            self.fail(f"attribute '{name}' is missing, it is required")
+        return found
+
+    def flag(self, name: str, default: bool) -> bool:
+        """An integer that stands for a truth value."""
+        return self.integer(name, int(default)) != 0
+
+    def floating(self, name: str, default: float) -> float:
+        found = self._value(name, "f")
+        return default if found is None else found
+
+    def string(self, name: str, default: str) -> str:
+        found = self._value(name, "s")
+        return default if found is None else found.decode("utf-8", "replace")
+
+    def integers(self, name: str) -> list[int] | None:
+        found = self._value(name, "ints")
+        return None if found is None else list(found)
+
+    def floats(self, name: str) -> list[float] | None:
+        found = self._value(name, "floats")
+        return None if found is None else list(found)
+
+    def tensor(self, name: str) -> TensorProto | None:
+        return self._value(name, "t")
+
+    def ignore(self, *names: str) -> None:
+        """Tick off attributes that do not change what the op computes."""
+        for name in names:
+            self.attrs.pop(name, None)
+
+    def expect(self, name: str, value: int) -> None:
+        """Tick off an integer attribute of which only one value is supported."""
+        found = self.integer(name, value)
+        if found != value:
+            self.fail(f"attribute '{name}' is {found}, expected {value}")
+
+    def finish(self) -> None:
+        """Refuse attributes that the converter did not read."""
+        for name in self.attrs:
+            self.fail(f"attribute '{name}' is not supported")

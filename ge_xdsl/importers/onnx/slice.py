@@ -1,0 +1,62 @@
+"""ONNX slices and borders."""
+
+from __future__ import annotations
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.importers.onnx.builder import Builder
+from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.table import Converter
+
+MODES = {"constant": "constant", "reflect": "reflect", "edge": "edge", "wrap": "circular"}
+"""ONNX's name of a border -> GE's."""
+
+
+def slice_(node: Node, g: Builder) -> SSAValue:
+    """StridedSliceV2, whose operands are in ONNX's order; before opset 10 they are Consts."""
+    x = node.input(0)
+    if node.opset >= 10:
+        bounds = node.input(1), node.input(2)
+        return g.part("StridedSliceV2", x, *bounds, node.optional(3), node.optional(4))
+    starts, ends, axes = (node.integers(name) for name in ("starts", "ends", "axes"))
+    if starts is None or ends is None:
+        node.fail("attribute 'starts' or 'ends' is missing, both are required")
+    given = [g.helper(values, "int64") for values in (starts, ends, axes) if values is not None]
+    return g.part("StridedSliceV2", x, *given)
+
+
+def pad(node: Node, g: Builder) -> SSAValue:
+    """PadV3; before opset 11 with Const operands, from then on in ONNX's order."""
+    x = node.input(0)
+    mode = node.string("mode", "constant")
+    if mode not in MODES:
+        node.fail(f"attribute 'mode' is '{mode}', expected one of {', '.join(MODES)}")
+    if node.opset < 11:
+        pads = node.integers("pads") or []
+        half = len(pads) // 2
+        pairs = [p for k in range(half) for p in (pads[k], pads[half + k])]
+        value = g.like(node.floating("value", 0.0), x)
+        return g.part("PadV3", x, g.helper(pairs, "int32"), value, mode=MODES[mode])
+    paddings = node.input(1)
+    if (axes := node.optional(3)) is not None:
+        paddings = g.helper(_all_pads(node, g, paddings, axes), "int64")
+    fill = node.optional(2)
+    return g.op("PadV3", x, paddings, fill, mode=MODES[mode], paddings_contiguous=False)
+
+
+def _all_pads(node: Node, g: Builder, paddings: SSAValue, axes: SSAValue) -> list[int]:
+    """Pads of every dimension from those of some axes."""
+    rank = g.rank(node.input(0), "axes")
+    given, places = g.known(paddings), g.known(axes)
+    if given is None or places is None:
+        node.fail("pads or axes are no constants, expected both to be")
+    count = len(places)
+    if len(given) != 2 * count or any(not -rank <= a < rank for a in places):
+        node.fail(f"pads are {given} for axes {places}, expected two per axis in rank {rank}")
+    pads = [0] * (2 * rank)
+    for k, axis in enumerate(places):
+        pads[axis % rank], pads[rank + axis % rank] = given[k], given[count + k]
+    return pads
+
+
+TABLE: dict[str, Converter] = {"Pad": pad, "Slice": slice_}

@@ -1,0 +1,50 @@
+"""ONNX op -> the function that converts it, by family file; families are imported on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+
+from xdsl.ir import SSAValue
+
+if TYPE_CHECKING:
+    from ge_xdsl.importers.onnx.builder import Builder
+    from ge_xdsl.importers.onnx.node import Node
+
+Converter: TypeAlias = "Callable[[Node, Builder], SSAValue | Sequence[SSAValue]]"
+"""Appends the GE ops of a node and returns its outputs, in order."""
+
+FAMILIES: dict[str, str] = {
+    "activation": (
+        "Elu Gelu HardSigmoid HardSwish LeakyRelu LogSoftmax Relu Sigmoid Softmax Softplus Tanh"
+    ),
+    "cast": "Cast CastLike",
+    "compare": "And Equal Greater GreaterOrEqual Less LessOrEqual Not Or Where",
+    "concat": "Concat Split",
+    "conv": "Conv",
+    "data": "Constant Dropout Identity",
+    "elementwise": "Add Clip Div Max Min Mul Pow Sub Sum",
+    "index": "ConstantOfShape Gather GatherElements Range",
+    "matmul": "Gemm MatMul",
+    "norm": "BatchNormalization InstanceNormalization LayerNormalization",
+    "pool": "AveragePool GlobalAveragePool GlobalMaxPool MaxPool",
+    "reduce": "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
+    "shape": "Expand Flatten Reshape Shape Size Squeeze Tile Transpose Unsqueeze",
+    "slice": "Pad Slice",
+    "unary": "Abs Ceil Cos Erf Exp Floor Log Neg Reciprocal Round Sign Sin Sqrt",
+}
+"""Family file -> the ONNX ops it converts, space-separated."""
+
+CONVERTERS: dict[str, str] = {op: family for family, ops in FAMILIES.items() for op in ops.split()}
+_LOADED: dict[str, Converter] = {}
+
+
+def converter_of(op_type: str) -> Converter:
+    """The converter of an op that `CONVERTERS` lists."""
+    found = _LOADED.get(op_type)
+    if found is None:
+        module = import_module(f"ge_xdsl.importers.onnx.{CONVERTERS[op_type]}")
+        _LOADED.update(module.TABLE)
+        found = _LOADED[op_type]
+    return found
