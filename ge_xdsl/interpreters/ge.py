@@ -80,7 +80,7 @@ def run_block(
             return arrays
         if not isinstance(op, GeOp):
             raise CompileError("is no GE op, expected one", subject=op.name)
-        results = run_op(op, arrays)
+        results = run_op(op, arrays, observer)
         if observer is not None:
             observer(op, results)
         values.update(zip(op.results, results, strict=True))
@@ -89,18 +89,60 @@ def run_block(
     return []
 
 
-def run_op(op: GeOp, arrays: Sequence[Array]) -> list[Array]:
-    """One op on its operand arrays, with errors that name it."""
+def run_op(op: GeOp, arrays: Sequence[Array], observer: Observer | None = None) -> list[Array]:
+    """One op on its operand arrays, with errors that name it; subgraphs are run as often as the
+    op says."""
     import numpy as np
 
     if op.op_type == "control_edge":
         return []
+    runner = _RUNNERS.get(op.op_type)
+    if runner is not None:
+        return runner(op, arrays, observer)
     try:
         with np.errstate(all="ignore"):
             return op.execute(arrays)
     except (ValueError, IndexError, TypeError, MemoryError, ZeroDivisionError) as error:
         text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
         raise CompileError(text, subject=describe(op), location=op.source) from error
+
+
+def _run_if(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+    """The branch that cond chooses, on the other operands."""
+    cond, *inputs = arrays
+    taken = bool(cond.reshape(())) if cond.size == 1 else cond.size > 0
+    return run_block(op.regions[0 if taken else 1].block, inputs, observer)
+
+
+def _run_while(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+    """The body on its own results, while cond holds of them."""
+    cond, body = (region.block for region in op.regions)
+    values = list(arrays)
+    while _holds(op, run_block(cond, values, observer)[0]):
+        values = run_block(body, values, observer)
+    return values
+
+
+def _holds(op: GeOp, flag: Array) -> bool:
+    if flag.size != 1:
+        raise CompileError(
+            f"cond gives {flag.size} elements, expected 1",
+            subject=describe(op),
+            location=op.source,
+        )
+    return bool(flag.reshape(()))
+
+
+def _run_call(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+    return run_block(op.regions[0].block, arrays, observer)
+
+
+_RUNNERS: dict[str, Callable[[GeOp, Sequence[Array], Observer | None], list[Array]]] = {
+    "If": _run_if,
+    "While": _run_while,
+    "PartitionedCall": _run_call,
+}
+"""Op type -> what runs its subgraphs."""
 
 
 def last_uses(block: Block) -> dict[Operation, list[SSAValue]]:

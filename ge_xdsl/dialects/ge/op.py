@@ -298,8 +298,11 @@ class GeOp(Operation):
         when the op has no value semantics or is not defined on these values.
         """
         halves = self.widens and any(_is_half(a) for a in arrays)
-        found = self.evaluate(*self.arrange([_widen(a) for a in arrays] if halves else arrays))
-        flat = _flatten(found)
+        operands = self.arrange([_widen(a) for a in arrays] if halves else arrays)
+        try:
+            flat = _flatten(self.evaluate(*operands))
+        except VerifyException as error:  # of the shape maths that infer and evaluate share
+            raise ValueError(str(error)) from None
         return [_narrow(self, a, r.type) for a, r in zip(flat, self.results, strict=True)]
 
     # Verification and assembly

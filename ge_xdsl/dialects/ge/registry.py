@@ -32,7 +32,16 @@ FAMILIES: dict[str, str] = {
     "reduce": "ReduceSum ReduceSumD ReduceMean ReduceMeanD ReduceMax ReduceMaxD ReduceMin "
     "ReduceMinD ReduceProd ReduceProdD ReduceAll ReduceAllD ReduceAny ReduceAnyD",
     "cast": "Cast CastLike Identity TensorMove ZerosLike OnesLike IdentityN",
-    "matmul": "MatMul",
+    "matmul": "MatMul MatMulV2 BatchMatMul BatchMatMulV2 GEMM",
+    "conv": "Conv2D DepthwiseConv2D FusedConv2D_BiasAdd_ReLU",
+    "pool": "MaxPool MaxPoolV3 AvgPool AvgPoolV2 GlobalAveragePool",
+    "norm": "BatchNorm BNInference LayerNorm LayerNormV3 InstanceNorm",
+    "shape": "Reshape Flatten FlattenV2 Squeeze SqueezeV3 Unsqueeze UnsqueezeV3 ExpandDims "
+    "Transpose TransposeD Shape Size Rank Expand BroadcastTo Tile",
+    "concat": "Concat ConcatV2 ConcatD ConcatV2D Split SplitD SplitV Pack Unpack",
+    "slice": "Slice SliceD StridedSlice StridedSliceV2 Pad PadV3",
+    "index": "GatherV2 GatherElements OneHot Where NonZero Fill Range",
+    "control": "If While PartitionedCall",
 }
 """Family file -> the op types it defines, space-separated."""
 

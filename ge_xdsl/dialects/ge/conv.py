@@ -1,0 +1,422 @@
+"""Convolutions (kernels are not flipped). Sums run in f32 for half floats, in i32 for i8."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import TYPE_CHECKING, ClassVar
+
+from xdsl.dialects.builtin import StringAttr
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.fields import AttrField
+from ge_xdsl.dialects.ge.matmul import contract, product_dtype
+from ge_xdsl.dialects.ge.op import GeOp, integer, integers, operand, optional, result, string
+from ge_xdsl.dialects.ge.operands import (
+    check_channels,
+    check_length,
+    check_rank,
+    same_dtype,
+    with_layout,
+)
+from ge_xdsl.dialects.ge.shapes import multiply_dims
+from ge_xdsl.dialects.ge.types import DYNAMIC, Format, Tensor, tensor_of
+from ge_xdsl.dialects.ge.windows import (
+    Window,
+    channels_as,
+    channels_first,
+    check_format,
+    pad_planes,
+    same_pads,
+    spatial_axes,
+    window_count,
+    window_view,
+)
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
+_COLUMNS_BYTES = 2 << 20
+"""Upper size of the unfolded block that one product reads; it should stay in the cache."""
+
+
+class Convolution(GeOp):
+    """What all 2-D convolutions share: windows from strides, pads, dilations and data_format.
+
+    `strides` and `dilations` have one entry per dimension in data_format order, `pads` are
+    [top, bottom, left, right]. The node attributes `padding` (SAME, VALID, EXPLICIT) and, without
+    it, `auto_pad` (NOTSET, SAME_UPPER, SAME_LOWER, VALID) replace `pads`, as in GE.
+    """
+
+    x = operand()
+    filter = operand()
+
+    widens = True
+
+    # Declared by the subclasses, in the order of their prototypes.
+    strides: ClassVar[AttrField[Sequence[int]]]
+    pads: ClassVar[AttrField[Sequence[int]]]
+    dilations: ClassVar[AttrField[Sequence[int]]]
+    data_format: ClassVar[AttrField[str]]
+    offset_x: ClassVar[AttrField[int]]
+
+    def check_attributes(self) -> None:
+        check_format(self.data_format)  # C1
+        check_length(self.strides, 4, "strides")  # C2
+        check_length(self.dilations, 4, "dilations")
+        check_length(self.pads, 4, "pads")
+        if min(*self.strides, *self.dilations) < 1 or min(self.pads) < 0:  # C3
+            raise VerifyException(
+                f"strides are {list(self.strides)}, dilations {list(self.dilations)}, pads "
+                f"{list(self.pads)}, expected strides and dilations >= 1 and pads >= 0"
+            )
+        for values, name in ((self.strides, "strides"), (self.dilations, "dilations")):  # C3
+            if values[0] != 1 or values[self.data_format.index("C")] != 1:
+                raise VerifyException(f"{name} are {list(values)}, expected 1 for N and C")
+
+    def padding_mode(self) -> str:
+        """EXPLICIT, SAME_UPPER, SAME_LOWER or VALID, from the undeclared node attributes."""
+        for key in ("ge.padding", "ge.auto_pad"):
+            attr = self.attributes.get(key)
+            if isinstance(attr, StringAttr):
+                mode = _PADDING_MODES.get(attr.data)
+                if mode is None:
+                    known = ", ".join(_PADDING_MODES)
+                    raise VerifyException(
+                        f"{key.removeprefix('ge.')} is '{attr.data}', expected one of {known}"
+                    )
+                return mode
+        return "EXPLICIT"
+
+    def windows(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
+        """The windows over height and width of an x of `shape` (in data_format order)."""
+        mode = self.padding_mode()
+        height, width = spatial_axes(self.data_format)
+        return (
+            self._window(shape[height], kernel[0], height, self.pads[:2], mode),
+            self._window(shape[width], kernel[1], width, self.pads[2:], mode),
+        )
+
+    def _window(self, size: int, kernel: int, axis: int, pads: Sequence[int], mode: str) -> Window:
+        stride, dilation = self.strides[axis], self.dilations[axis]
+        if kernel == 0:
+            raise VerifyException("kernel has size 0, expected at least 1")
+        before, after = pads if mode == "EXPLICIT" else (0, 0)
+        if mode.startswith("SAME"):
+            if DYNAMIC in (size, kernel):
+                count = size if stride == 1 else DYNAMIC
+                return Window(kernel, stride, dilation, 0, 0, count)
+            span = (kernel - 1) * dilation + 1
+            before, after = same_pads(size, span, stride, lower=mode == "SAME_LOWER")
+        window = Window(kernel, stride, dilation, before, after)
+        return Window(kernel, stride, dilation, before, after, window_count(size, window))
+
+    def result_tensor(self, x: Tensor, kernel: Sequence[int], channels: int) -> Tensor:
+        """y of an x whose shape is known."""
+        assert x.shape is not None
+        high, wide = self.windows(x.shape, kernel)
+        dims = {"N": x.shape[0], "C": channels, "H": high.count, "W": wide.count}
+        shape = tuple(dims[letter] for letter in self.data_format)
+        return with_layout(x, product_dtype(x.dtype), shape)
+
+    def unknown_result(self, x: Tensor, channels: int) -> Tensor:
+        dims = tuple(channels if letter == "C" else DYNAMIC for letter in self.data_format)
+        return with_layout(x, product_dtype(x.dtype), dims)
+
+    def pad_fill(self, x: Array) -> float:
+        return self.offset_x if x.dtype.itemsize == 1 else 0
+
+    def convolve(self, x: Array, weight: Array, groups: int) -> Array:
+        """x in data_format, weight [Cout, Cin/groups, kh, kw] -> y in data_format."""
+        high, wide = self.windows(x.shape, weight.shape[2:])
+        planes = channels_first(x, self.data_format)
+        if prod((planes.shape[0], weight.shape[0], high.count, wide.count)) == 0:
+            y = _empty_result(x, planes.shape[0], weight.shape[0], high, wide)
+        elif weight.shape[1] == 1 and groups > 1:
+            y = _depthwise(pad_planes(planes, (high, wide), self.pad_fill(x)), weight, (high, wide))
+        elif high.is_pointwise and wide.is_pointwise:
+            y = _pointwise(planes[:, :, :: high.stride, :: wide.stride], weight, groups)
+        else:
+            padded = pad_planes(planes, (high, wide), self.pad_fill(x))
+            y = _unfolded(padded, weight, groups, (high, wide))
+        return channels_as(y, self.data_format)
+
+    def add_bias(self, y: Array, bias: Array | None) -> Array:
+        if bias is None:
+            return y
+        shape = [1, 1, 1, 1]
+        shape[self.data_format.index("C")] = -1
+        y += bias.reshape(shape).astype(y.dtype, copy=False)
+        return y
+
+
+_PADDING_MODES = {
+    "EXPLICIT": "EXPLICIT",
+    "NOTSET": "EXPLICIT",
+    "SAME": "SAME_UPPER",
+    "SAME_UPPER": "SAME_UPPER",
+    "SAME_LOWER": "SAME_LOWER",
+    "VALID": "VALID",
+}
+
+
+def _result_dtype(x: Array) -> str:
+    return "int32" if x.dtype.itemsize == 1 else x.dtype.name
+
+
+def _empty_result(x: Array, batch: int, channels: int, high: Window, wide: Window) -> Array:
+    import numpy as np
+
+    return np.zeros((batch, channels, high.count, wide.count), _result_dtype(x))
+
+
+def _pointwise(planes: Array, weight: Array, groups: int) -> Array:
+    """A 1x1 convolution: one matrix product per image and group."""
+    n, c, h, w = planes.shape
+    columns = planes.reshape(n, groups, c // groups, h * w)
+    matrix = weight.reshape(groups, weight.shape[0] // groups, -1)
+    return contract(matrix, columns).reshape(n, weight.shape[0], h, w)
+
+
+def _unfolded(padded: Array, weight: Array, groups: int, windows: Sequence[Window]) -> Array:
+    """Unfold windows to columns, a few output rows at a time, and multiply by the filter."""
+    import numpy as np
+
+    high, wide = windows
+    n = padded.shape[0]
+    depth = weight[0].size
+    matrix = weight.reshape(groups, weight.shape[0] // groups, depth)
+    view = window_view(padded, windows)
+    y = np.empty((n, groups, matrix.shape[1], high.count, wide.count), _result_dtype(padded))
+    row = depth * groups * wide.count * padded.itemsize
+    step = max(1, _COLUMNS_BYTES // max(row, 1))
+    for image in range(n):
+        for top in range(0, high.count, step):
+            block = view[image, ..., top : top + step, :]
+            rows = block.shape[-2]
+            columns = block.reshape(groups, depth, rows * wide.count)
+            part = contract(matrix, columns)
+            y[image, :, :, top : top + rows] = part.reshape(groups, -1, rows, wide.count)
+    return y.reshape(n, weight.shape[0], high.count, wide.count)
+
+
+def _depthwise(padded: Array, weight: Array, windows: Sequence[Window]) -> Array:
+    """One input channel per group: a sum of scaled shifted planes, one per kernel element."""
+    import numpy as np
+
+    high, wide = windows
+    n, c = padded.shape[:2]
+    many = weight.shape[0] // c
+    dtype = np.dtype(_result_dtype(padded))
+    taps = weight.reshape(c, many, high.kernel, wide.kernel, 1, 1).astype(dtype, copy=False)
+    padded = padded.astype(dtype, copy=False)
+    y = np.zeros((n, c, many, high.count, wide.count), dtype)
+    part = np.empty_like(y)
+    for i in range(high.kernel):
+        rows = slice(i * high.dilation, i * high.dilation + (high.count - 1) * high.stride + 1)
+        for j in range(wide.kernel):
+            left = j * wide.dilation
+            columns = slice(left, left + (wide.count - 1) * wide.stride + 1, wide.stride)
+            plane = padded[:, :, None, rows.start : rows.stop : high.stride, columns]
+            np.multiply(plane, taps[:, :, i, j], out=part)
+            y += part
+    return y.reshape(n, c * many, high.count, wide.count)
+
+
+_FILTER_AXES: dict[str, tuple[int, int, int, int]] = {
+    "NCHW": (0, 1, 2, 3),
+    "NHWC": (0, 3, 1, 2),
+    "HWCN": (3, 2, 0, 1),
+}
+"""Filter layout -> positions of Cout, Cin/groups, kernel height, kernel width."""
+
+
+class _GroupedConvolution(Convolution):
+    """The rules of Conv2D and of its fused forms."""
+
+    strides = integers()
+    pads = integers()
+    dilations = integers((1, 1, 1, 1))
+    groups = integer(1)
+    data_format = string("NHWC")
+    offset_x = integer(0)
+
+    def filter_axes(self, filter: Tensor) -> tuple[int, int, int, int]:
+        """Positions of Cout, Cin, height and width: the filter's own format decides.
+
+        A filter without one is NCHW in an NCHW convolution and HWCN in an NHWC one.
+        """
+        origin = filter.layout.origin_format
+        if origin == Format.FORMAT_ND:
+            return _FILTER_AXES["NCHW" if self.data_format == "NCHW" else "HWCN"]
+        axes = _FILTER_AXES.get(origin.name.removeprefix("FORMAT_"))
+        if axes is None:
+            raise VerifyException(
+                f"filter format is {origin.name}, expected one of {', '.join(_FILTER_AXES)}"
+            )
+        return axes
+
+    def group_count(self, inputs: int, depth: int) -> int:
+        """The groups in effect: GE takes Cin/depth for groups = 1 when it divides."""
+        if DYNAMIC in (inputs, depth) or depth == 0:
+            return self.groups
+        if self.groups == 1 and inputs % depth == 0:
+            return max(inputs // depth, 1)
+        return self.groups
+
+    def infer_y(
+        self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
+    ) -> Tensor:
+        same_dtype(x, filter)  # C5
+        self.check_attributes()  # C1 C2 C3
+        if offset_w is not None:  # C9
+            raise VerifyException("offset_w is given, expected none: GE reserves it")
+        if filter.shape is None:
+            return self._of_unknown_filter(x)
+        check_rank(filter.shape, 4, "filter")  # C4
+        out, depth, high, wide = (filter.shape[i] for i in self.filter_axes(filter))
+        check_channels(bias, out, "bias")  # C8
+        if x.shape is None:
+            return self.unknown_result(x, out)
+        check_rank(x.shape, 4, "x")  # C4
+        inputs = x.shape[self.data_format.index("C")]
+        groups = self.group_count(inputs, depth)
+        wanted = multiply_dims(depth, groups)
+        if DYNAMIC not in (inputs, wanted) and inputs != wanted:  # C6
+            raise VerifyException(
+                f"x has {inputs} channels, expected {wanted} for a filter depth of {depth} in "
+                f"{groups} groups"
+            )
+        if groups < 1 or (out != DYNAMIC and out % groups):  # C7
+            raise VerifyException(
+                f"{out} output channels in {groups} groups, expected a multiple of the groups"
+            )
+        return self.result_tensor(x, (high, wide), out)  # C10
+
+    def _of_unknown_filter(self, x: Tensor) -> Tensor:
+        unknown = self.unknown_result(x, DYNAMIC)
+        if x.shape is None or unknown.shape is None:
+            return unknown
+        check_rank(x.shape, 4, "x")
+        return with_layout(x, unknown.dtype, (x.shape[0], *unknown.shape[1:]))
+
+    def value(self, x: Array, filter: Array, bias: Array | None) -> Array:
+        axes = self.filter_axes(tensor_of(self.filter.type))
+        weight = filter.transpose(axes)
+        groups = self.group_count(x.shape[self.data_format.index("C")], weight.shape[1])
+        return self.add_bias(self.convolve(x, weight, groups), bias)
+
+
+class Conv2DOp(_GroupedConvolution):
+    """A convolution, here in NCHW:
+
+        y[n, o, i, j] = bias[o] + sum over c, u, v of
+            x[n, c, i*sh + u*dh, j*sw + v*dw] * filter[o, c, u, v]
+
+    x is padded by `pads` [top, bottom, left, right] (with 0, with offset_x for i8) and laid out
+    by data_format; filter is NCHW for NCHW and HWCN for NHWC unless its type names a format.
+    i8 operands give i32. C1: data_format is NCHW or NHWC. C2: strides, dilations and pads have 4
+    entries. C3: strides and dilations are positive and 1 for N and C, pads not negative. C4: x
+    and filter have rank 4. C5: one element type. C6: the channels of x are filter depth * groups
+    (groups = 1 stands for any number that divides, as in GE). C7: groups divide the output
+    channels. C8: bias has one entry per output channel. C9: no offset_w. C10: the window fits
+    the padded input and is not empty. C11: node attributes `padding` and `auto_pad` name a mode.
+    """
+
+    name = "ge.Conv2D"
+
+    bias = optional()
+    offset_w = optional()
+    y = result()
+
+    def infer(
+        self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
+    ) -> Tensor:
+        return self.infer_y(x, filter, bias, offset_w)
+
+    def evaluate(
+        self, x: Array, filter: Array, bias: Array | None, offset_w: Array | None
+    ) -> Array:
+        return self.value(x, filter, bias)
+
+
+class FusedConv2DBiasAddReluOp(_GroupedConvolution):
+    """y = activation(Conv2D(x, filter) + bias), in one kernel. The project's own op, not GE's.
+
+    Constraints C1 to C11 are Conv2D's. C12: activation is ReLU, max(., 0).
+    """
+
+    name = "ge.FusedConv2D_BiasAdd_ReLU"
+
+    bias = operand()
+    offset_w = optional()
+    activation = string("ReLU")
+    y = result()
+
+    def infer(self, x: Tensor, filter: Tensor, bias: Tensor, offset_w: Tensor | None) -> Tensor:
+        if self.activation != "ReLU":  # C12
+            raise VerifyException(f"activation is '{self.activation}', expected 'ReLU'")
+        return self.infer_y(x, filter, bias, offset_w)
+
+    def evaluate(self, x: Array, filter: Array, bias: Array, offset_w: Array | None) -> Array:
+        import numpy as np
+
+        y = self.value(x, filter, bias)
+        return np.maximum(y, y.dtype.type(0), out=y)
+
+
+class DepthwiseConv2DOp(Convolution):
+    """A convolution of each channel by itself, here in NCHW:
+
+        y[n, c*K + k, i, j] = bias[c*K + k] + sum over u, v of
+            x[n, c, i*sh + u*dh, j*sw + v*dw] * filter[u, v, c, k]
+
+    K is the channel multiplier; filter is HWCN unless its type says NCHW ([K, C, kh, kw]).
+    C1 to C3: as Conv2D. C4: x and filter have rank 4. C5: one element type. C6: filter has the
+    channels of x. C8: bias has one entry per output channel. C9: no offset_w. C10: the window
+    fits the padded input and is not empty.
+    """
+
+    name = "ge.DepthwiseConv2D"
+
+    bias = optional()
+    offset_w = optional()
+    strides = integers()
+    dilations = integers((1, 1, 1, 1))
+    pads = integers()
+    data_format = string("NHWC")
+    offset_x = integer(0)
+    y = result()
+
+    def infer(
+        self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
+    ) -> Tensor:
+        same_dtype(x, filter)  # C5
+        self.check_attributes()  # C1 C2 C3
+        if offset_w is not None:  # C9
+            raise VerifyException("offset_w is given, expected none: GE reserves it")
+        if filter.shape is None:
+            return self.unknown_result(x, DYNAMIC)
+        check_rank(filter.shape, 4, "filter")  # C4
+        many, channels, high, wide = (filter.shape[i] for i in self._axes())
+        out = multiply_dims(many, channels)
+        check_channels(bias, out, "bias")  # C8
+        if x.shape is None:
+            return self.unknown_result(x, out)
+        check_rank(x.shape, 4, "x")  # C4
+        inputs = x.shape[self.data_format.index("C")]
+        if DYNAMIC not in (inputs, channels) and inputs != channels:  # C6
+            raise VerifyException(f"x has {inputs} channels, expected {channels} as in filter")
+        return self.result_tensor(x, (high, wide), out)  # C10
+
+    def _axes(self) -> tuple[int, int, int, int]:
+        origin = tensor_of(self.filter.type).layout.origin_format
+        return _FILTER_AXES["NCHW" if origin == Format.FORMAT_NCHW else "HWCN"]
+
+    def evaluate(
+        self, x: Array, filter: Array, bias: Array | None, offset_w: Array | None
+    ) -> Array:
+        weight = filter.transpose(self._axes())
+        many, channels, high, wide = weight.shape
+        weight = weight.transpose(1, 0, 2, 3).reshape(channels * many, 1, high, wide)
+        return self.add_bias(self.convolve(x, weight, channels), bias)
