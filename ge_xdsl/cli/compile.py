@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ge_xdsl.errors import CompileError, Location
@@ -49,18 +48,13 @@ class Watch:
 
         return show
 
-    def timed(self, what: str, since: float) -> float:
-        """Note the time of a step that began at `since`; the time now."""
-        now = perf_counter()
-        self.seconds.append((what, now - since))
-        return now
-
-    def table(self) -> str:
-        """The noted times as text, a line per step."""
-        total = sum(seconds for _, seconds in self.seconds) or 1e-9
-        rows = [*self.seconds, ("total", total)]
+    def table(self, total: float) -> str:
+        """The passes' times as text, a line each, within a run of `total` seconds."""
+        rest = total - sum(seconds for _, seconds in self.seconds)
+        rows = [*self.seconds, ("reading, verifying and writing", rest), ("total", total)]
+        scale = max(total, 1e-9)
         return "\n".join(
-            f"{seconds:10.4f} s {seconds / total:6.1%}  {name}" for name, seconds in rows
+            f"{seconds:10.4f} s {seconds / scale:6.1%}  {name}" for name, seconds in rows
         )
 
 

@@ -104,9 +104,8 @@ class Run:
     def run(self) -> int:
         start = perf_counter()
         code = self.run_parts() if self.in_parts else self.run_whole()
-        self.watch.timed("all with reading and writing", start)
         if self.args.timing:
-            report(self.watch.table())
+            report(self.watch.table(perf_counter() - start))
         return self.reports.finish() or code
 
     def compile(self, text: str | None) -> ModuleOp:

@@ -197,6 +197,8 @@ def convert(values: tuple[str, ...], hint: Any) -> Any:
         return tuple(convert((value,), get_args(hint)[0]) for value in values)
     if hint is bool and not values:
         return True
+    if hint is str and values:
+        return ",".join(values)
     if len(values) != 1:
         raise ValueError(f"has {len(values)} values, expected one")
     return _convert_one(values[0], hint, get_args(hint) if origin is Literal else ())

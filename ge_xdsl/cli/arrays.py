@@ -1,0 +1,229 @@
+"""Input arrays of `ge-run`: from files, or random; and what is shown and saved of the outputs."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ge_xdsl.errors import CompileError, Location, UsageError, nearest
+
+if TYPE_CHECKING:
+    import numpy as np
+    from xdsl.dialects.func import FuncOp
+
+    from ge_xdsl.dialects.ge.types import Array, Tensor
+
+RANDOM_INTEGERS = 10
+"""Random integers are at least 0 and below this: valid token numbers, indices and counts."""
+
+
+def gather_inputs(
+    func: FuncOp,
+    files: Sequence[str],
+    archive: str | None,
+    seed: int | None,
+    shapes: Mapping[str, Sequence[int]],
+) -> dict[str, Array]:
+    """One array per graph input: `NAME=FILE.npy` entries, then an .npz file, then random values.
+
+    Raises UsageError for names that are no inputs, CompileError for files and inputs that do not
+    fit.
+    """
+    from ge_xdsl.dialects.ge.names import input_names
+    from ge_xdsl.dialects.ge.types import tensor_of
+
+    names = input_names(func)
+    tensors = {
+        name: tensor_of(arg.type) for name, arg in zip(names, func.body.block.args, strict=True)
+    }
+    found: dict[str, Array] = {}
+    if archive is not None:
+        for name, array in load_npz(archive).items():
+            check_name(name, names, f"{archive}")
+            found[name] = fitted(array, tensors[name])
+    for entry in files:
+        name, path = split_entry(entry, names, "--input")
+        found[name] = fitted(load_npy(path), tensors[name])
+    for name, tensor in tensors.items():
+        if name not in found and seed is not None:
+            found[name] = random_array(name, tensor, seed, shapes.get(name))
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise UsageError(
+            f"no array for graph input '{missing[0]}', "
+            "expected --input NAME=FILE.npy, --inputs FILE.npz or --random-inputs"
+        )
+    return {name: found[name] for name in names}
+
+
+def check_name(name: str, names: Sequence[str], where: str) -> None:
+    """Raise UsageError when the graph has no input of this name."""
+    if name not in names:
+        known = ", ".join(names) or "none"
+        hint = nearest(name, names)
+        raise UsageError(f"{where}: no graph input '{name}', expected one of: {known}{hint}")
+
+
+def split_entry(text: str, names: Sequence[str], flag: str) -> tuple[str, str]:
+    """Name and value of `NAME=VALUE`; a name may hold equals signs itself.
+
+    Raises UsageError for other text and for names that are no graph inputs.
+    """
+    parts = text.split("=")
+    for i in range(1, len(parts)):
+        if "=".join(parts[:i]) in names:
+            return "=".join(parts[:i]), "=".join(parts[i:])
+    if len(parts) == 1:
+        raise UsageError(f"{flag} {text}, expected NAME=VALUE")
+    check_name(parts[0], names, flag)
+    return parts[0], "=".join(parts[1:])
+
+
+def load_npy(path: str) -> Array:
+    """The array of an .npy file, read-only; a file never runs code. Raises CompileError."""
+    import numpy as np
+
+    try:
+        array: object = np.load(path, mmap_mode="r", allow_pickle=False)
+    except (ValueError, EOFError, OSError, MemoryError) as error:
+        raise bad_file(path, error, "an .npy file") from None
+    if not isinstance(array, np.ndarray):
+        raise CompileError("is no .npy file, expected one array", location=Location(path))
+    return array  # pyright: ignore[reportUnknownVariableType]
+
+
+def load_npz(path: str) -> dict[str, Array]:
+    """The arrays of an .npz file by name; a file never runs code. Raises CompileError."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise ValueError("it holds one array without a name")
+            return {name: archive[name] for name in archive.files}
+    except (
+        ValueError,
+        EOFError,
+        OSError,
+        MemoryError,
+        KeyError,
+        AttributeError,
+        TypeError,
+        zipfile.BadZipFile,
+        zlib.error,
+        NotImplementedError,
+    ) as error:
+        raise bad_file(path, error, "an .npz file") from None
+
+
+def bad_file(path: str, error: Exception, expected: str) -> CompileError:
+    """One line for whatever numpy finds wrong with a file."""
+    reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+    text = (reason or type(error).__name__).split("\n")[0]
+    return CompileError(
+        f"cannot be read, {text[:1].lower()}{text[1:]}, expected {expected}",
+        location=Location(path),
+    )
+
+
+def fitted(array: Array, tensor: Tensor) -> Array:
+    """An array for an element type that numpy files cannot name: raw bytes, or float32 values."""
+    from ge_xdsl.dialects.ge.types import numpy_dtype
+
+    dtype = numpy_dtype(tensor.dtype)
+    if dtype.isbuiltin == 1 or array.dtype == dtype:
+        return array
+    if array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize:
+        return array.view(dtype)
+    return array.astype(dtype) if array.dtype == "float32" else array
+
+
+def random_array(name: str, tensor: Tensor, seed: int, shape: Sequence[int] | None) -> Array:
+    """Values that depend on the seed, the name and the shape only: normal floats, small integers.
+
+    Unknown dimensions are those of `shape`, or 1.
+    """
+    import numpy as np
+
+    from ge_xdsl.dialects.ge.types import numpy_dtype
+
+    dims = concrete_shape(name, tensor, shape)
+    rng = np.random.default_rng([seed, zlib.crc32(name.encode("utf-8"))])
+    dtype = numpy_dtype(tensor.dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, dims).astype(dtype)
+    if dtype.kind in "iu" or "int" in dtype.name:
+        top = min(RANDOM_INTEGERS, int(_top(dtype)) + 1)
+        return rng.integers(0, top, dims).astype(dtype)
+    if dtype.kind == "c":
+        return (rng.standard_normal(dims) + 1j * rng.standard_normal(dims)).astype(dtype)
+    if dtype.kind == "O":
+        raise CompileError(
+            "is DT_STRING, expected an --input file", subject=f"graph input '{name}'"
+        )
+    return rng.standard_normal(dims, np.float32).astype(dtype)
+
+
+def _top(dtype: np.dtype[Any]) -> int:
+    import ml_dtypes
+
+    return int(ml_dtypes.iinfo(dtype).max)
+
+
+def concrete_shape(name: str, tensor: Tensor, shape: Sequence[int] | None) -> tuple[int, ...]:
+    """The shape of a random input: as asked, else as declared with 1 for unknown dimensions."""
+    if shape is not None:
+        return tuple(1 if dim < 0 else dim for dim in shape)
+    if tensor.shape is None:
+        raise CompileError(
+            "rank is unknown, expected --shape NAME=1x3x224x224", subject=f"graph input '{name}'"
+        )
+    return tuple(1 if dim < 0 else dim for dim in tensor.shape)
+
+
+def digest(array: Array) -> str:
+    """The first 16 hex digits of the SHA-256 of an array's type, shape and bytes."""
+    import hashlib
+
+    import numpy as np
+
+    head = f"{array.dtype.name} {array.shape}".encode()
+    if array.dtype.kind == "O":
+        body = repr(array.tolist()).encode()
+    else:
+        body = np.ascontiguousarray(array).tobytes()
+    return hashlib.sha256(head + body).hexdigest()[:16]
+
+
+def output_lines(outputs: Mapping[str, Array]) -> list[str]:
+    """Name, shape, element type and digest of each output, a line each."""
+    from ge_xdsl.dialects.ge.shapes import shape_text
+
+    return [
+        f"output '{name}': {shape_text(array.shape)} {array.dtype.name} {digest(array)}"
+        for name, array in outputs.items()
+    ]
+
+
+def save_npz(path: str, outputs: Mapping[str, Array]) -> None:
+    """Write arrays under their names; types that numpy files cannot name become float32."""
+    import zipfile
+
+    import numpy as np
+
+    def fill(name: str) -> None:
+        with zipfile.ZipFile(name, "w") as archive:
+            for key, array in outputs.items():
+                known = array.dtype.isbuiltin == 1
+                with archive.open(f"{key}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, array if known else array.astype("float32"))
+
+    from ge_xdsl.cli.output import write_file
+
+    if any(array.dtype.kind == "O" for array in outputs.values()):
+        raise CompileError("an output is DT_STRING, expected numbers only", location=Location(path))
+    write_file(str(Path(path)), fill)

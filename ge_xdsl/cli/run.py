@@ -1,0 +1,232 @@
+"""`ge-run`: run a graph on arrays, as a whole or as tile programs, and compare the results."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ge_xdsl.cli.failures import run_tool
+from ge_xdsl.cli.options import Parser, add_pipeline, load_user_passes, session_of_args
+from ge_xdsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.ir import Operation
+
+    from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.interpreters.timing import Report
+
+SEED = 0
+"""The seed of `--random-inputs` without a value."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """The entry point; `argv` without the program's name, that of the process by default."""
+    return run_tool("ge-run", _main, argv)
+
+
+def parser() -> Parser:
+    """The options of ge-run."""
+    made = Parser("ge-run", "Run a GE graph on arrays and show, save or compare its outputs.")
+    made.add_argument("input", metavar="MODEL", help=".mlir or .onnx file, - for stdin")
+    made.add_argument(
+        "--input", dest="arrays", action="append", default=[], metavar="NAME=FILE.npy"
+    )
+    made.add_argument("--inputs", metavar="FILE.npz", help="arrays by input name")
+    made.add_optional("--random-inputs", "=SEED", "random values for the inputs not given")
+    made.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x224x224",
+        help="shape of an input; unknown dimensions are 1 without it",
+    )
+    made.add_argument("--level", choices=("ge", "aicore"), help="whole tensors, or tile programs")
+    made.add_argument("--save-outputs", metavar="FILE.npz", help="write the outputs by name")
+    made.add_argument(
+        "--compare",
+        choices=("onnxruntime", "ge"),
+        help="with onnxruntime (.onnx only), or with the graph as read, at level ge",
+    )
+    made.add_optional("--cycles", "=json", "time per kernel and pipe (level aicore)")
+    add_pipeline(made)
+    return made
+
+
+def _main(argv: Sequence[str]) -> int:
+    args = parser().read(argv)
+    check_arguments(args)
+    return Run(args).run()
+
+
+def check_arguments(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that contradict each other."""
+    if args.cycles is not None and args.level == "ge":
+        raise UsageError("--cycles with --level ge, expected --level aicore")
+    if args.cycles not in (None, "", "json"):
+        raise UsageError(f"--cycles={args.cycles}, expected --cycles or --cycles=json")
+    if args.compare == "onnxruntime" and not is_onnx(args):
+        raise UsageError(f"--compare onnxruntime with '{args.input}', expected an .onnx file")
+
+
+def is_onnx(args: argparse.Namespace) -> bool:
+    """Whether the model is an .onnx file."""
+    return args.input != "-" and (
+        args.input_format == "onnx"
+        or (args.input_format is None and args.input.lower().endswith(".onnx"))
+    )
+
+
+def seed_of(text: str | None) -> int | None:
+    """The seed of `--random-inputs`, None without the option."""
+    if text is None:
+        return None
+    if not text:
+        return SEED
+    if not text.isdecimal():
+        raise UsageError(f"--random-inputs={text}, expected a seed of 0 or more")
+    return int(text)
+
+
+class Run:
+    """One call of ge-run."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        from ge_xdsl.cli.output import check_writable
+        from ge_xdsl.passes.pipeline import make_passes
+
+        self.args = args
+        self.level: str = args.level or ("ge" if args.cycles is None else "aicore")
+        self.seed = seed_of(args.random_inputs)
+        self.session = session_of_args(args)
+        load_user_passes(args.load)
+        self.passes = [item for text in args.pipelines for item in make_passes(text)]
+        check_writable(args.save_outputs)
+
+    def run(self) -> int:
+        from ge_xdsl.cli import arrays, source
+        from ge_xdsl.cli.compile import show_messages
+        from ge_xdsl.cli.output import print_text
+        from ge_xdsl.dialects.ge.graph import main_function
+        from ge_xdsl.passes.session import SessionContext
+
+        module = source.load(self.args.input, SessionContext(self.session), self.args.input_format)
+        func = main_function(module)
+        inputs = arrays.gather_inputs(
+            func, self.args.arrays, self.args.inputs, self.seed, self.shapes(module)
+        )
+        reference = self.reference(module, inputs)
+        report: Report | None = None
+        try:
+            self.compile(module, inputs)
+            if self.level == "ge":
+                outputs = run_graph(module, inputs)
+            else:
+                outputs, report = self.run_kernels(module, inputs)
+        finally:
+            show_messages(self.session)
+        lines = arrays.output_lines(outputs)
+        failed = False
+        if reference is not None:
+            from ge_xdsl.cli.compare import compare
+
+            more, failed = compare(outputs, reference, self.args.compare)
+            lines += more
+        if self.args.save_outputs:
+            arrays.save_npz(self.args.save_outputs, outputs)
+        if report is not None and self.args.cycles is not None:
+            lines.append(cycles_text(report, as_json=self.args.cycles == "json"))
+        print_text("\n".join(lines) + "\n")
+        return int(failed)
+
+    def shapes(self, module: ModuleOp) -> dict[str, tuple[int, ...]]:
+        """What `--shape` says, by input name."""
+        from ge_xdsl.cli.arrays import split_entry
+        from ge_xdsl.dialects.ge.graph import main_function
+        from ge_xdsl.dialects.ge.names import input_names
+        from ge_xdsl.passes.infer_shape import parse_dims
+
+        found: dict[str, tuple[int, ...]] = {}
+        for entry in self.args.shape:
+            name, dims = split_entry(entry, input_names(main_function(module)), "--shape")
+            try:
+                found[name] = parse_dims(dims)
+            except ValueError as error:
+                raise UsageError(f"--shape {entry}: {error}") from None
+        return found
+
+    def reference(self, module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array] | None:
+        """The outputs to compare with, computed before any pass runs."""
+        if self.args.compare == "ge":
+            return run_graph(module, inputs)
+        if self.args.compare == "onnxruntime":
+            from ge_xdsl.cli.compare import run_onnxruntime
+
+            return run_onnxruntime(self.args.input, inputs)
+        return None
+
+    def compile(self, module: ModuleOp, inputs: Mapping[str, Array]) -> None:
+        """Make the shapes static, run the passes asked for, and lower for level aicore."""
+        from ge_xdsl.cli import source
+        from ge_xdsl.cli.compile import run_passes
+        from ge_xdsl.dialects.ge.graph import main_function
+        from ge_xdsl.passes import stages
+        from ge_xdsl.passes.infer_shape import GeInferShapePass, set_input_shapes
+        from ge_xdsl.passes.pipeline import make_passes
+
+        passes = list(self.passes)
+        if self.level == "aicore":
+            set_input_shapes(main_function(module), {n: a.shape for n, a in inputs.items()})
+            passes.insert(0, GeInferShapePass())
+            lowering = make_passes(",".join(stages.LOWER))
+            done = {item.name for item in passes}
+            passes += [item for item in lowering if item.name not in done]
+        run_passes(module, passes, self.session, file=source.file_name(self.args.input))
+
+    def run_kernels(
+        self, module: ModuleOp, inputs: Mapping[str, Array]
+    ) -> tuple[dict[str, Array], Report]:
+        """Outputs by name and timing report of the lowered module."""
+        from ge_xdsl.dialects.ge.graph import main_function
+        from ge_xdsl.dialects.ge.names import output_names
+        from ge_xdsl.interpreters.aicore import run
+
+        outputs, report = run(module, inputs, self.session.target)
+        return dict(zip(output_names(main_function(module)), outputs, strict=True)), report
+
+
+def run_graph(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:
+    """The outputs of the main graph by name, computed on whole tensors."""
+    from ge_xdsl.cli.progress import Progress
+    from ge_xdsl.dialects.ge.graph import main_function, verify
+    from ge_xdsl.dialects.ge.names import output_names
+    from ge_xdsl.interpreters.ge import run_function
+
+    verify(module)
+    func = main_function(module)
+    progress = Progress(sum(1 for _ in func.body.block.ops) - 1, "running")
+
+    def observe(op: Operation, results: Sequence[Array]) -> None:
+        progress.step()
+
+    try:
+        outputs = run_function(func, inputs, observe)
+    finally:
+        progress.close()
+    return dict(zip(output_names(func), outputs, strict=True))
+
+
+def cycles_text(report: Report, as_json: bool) -> str:
+    """A timing report as a table, or as JSON."""
+    import json
+
+    from ge_xdsl.interpreters.timing import report_table
+
+    if as_json:
+        return json.dumps(report.to_json(), indent=2)
+    return report_table(report).rstrip("\n")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
