@@ -1,0 +1,25 @@
+"""x + 0.0  ->  x, with the constant compared while matching.
+
+Only a float32 scalar with exactly the bytes of 0.0 matches: no tolerance, no other element type.
+"""
+
+from ge.passes import (
+    PassStage,
+    PatternFusionPass,
+    PatternMatcherConfigBuilder,
+    pattern,
+    register_fusion_pass,
+)
+
+
+@register_fusion_pass(name="PythonAddZeroConstValueMatchPass", stage=PassStage.BEFORE_INFER_SHAPE)
+class PythonAddZeroConstValueMatchPass(PatternFusionPass):
+    def __init__(self):
+        super().__init__(PatternMatcherConfigBuilder().enable_const_value_match().build())
+
+    @pattern
+    def add_zero(self, inputs):
+        return inputs[0] + 0.0
+
+    def replacement(self, inputs):
+        return inputs[0]

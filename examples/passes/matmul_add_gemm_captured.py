@@ -1,0 +1,45 @@
+"""MatMul(a, b) + c  ->  GEMM(a, b, c, 1, 1), with the pattern graph built by hand.
+
+The MatMul output is no output of the pattern, so `@pattern` would not capture it; here it is
+captured explicitly, and the rule asks that the Add does not broadcast it.
+"""
+
+from ge.es.all import GEMM, MatMul
+from ge.es.graph_builder import GraphBuilder
+from ge.passes import (
+    PassStage,
+    PatternFusionPass,
+    create_pattern,
+    create_replacement,
+    register_fusion_pass,
+)
+
+MATMUL, ADD = 0, 1
+
+
+@register_fusion_pass(name="PythonCapturedMatMulAddPass", stage=PassStage.AFTER_INFER_SHAPE)
+class PythonCapturedMatMulAddPass(PatternFusionPass):
+    def patterns(self):
+        builder = GraphBuilder("pattern")
+        a, b, c = builder.create_inputs(3)
+        matmul = MatMul(a, b)
+        add = matmul + c
+        pat = create_pattern(builder.build_and_reset([add]))
+        pat.capture_tensor(matmul)
+        pat.capture_tensor(add)
+        return [pat]
+
+    def meet_requirements(self, match_result):
+        matmul = match_result.get_captured_tensor(MATMUL)
+        add = match_result.get_captured_tensor(ADD)
+        for name in ("transpose_x1", "transpose_x2"):
+            if matmul.node.has_attr(name) and matmul.node.get_attr(name):
+                return False
+        product = matmul.node.get_output_desc(matmul.index).get_shape()
+        return list(product) == list(add.node.get_output_desc(add.index).get_shape())
+
+    def replacement(self, match_result):
+        builder = GraphBuilder("replacement")
+        a, b, c = builder.create_inputs(3)
+        gemm = GEMM(a, b, c, builder.create_scalar_float(1.0), builder.create_scalar_float(1.0))
+        return create_replacement(builder.build_and_reset([gemm]))

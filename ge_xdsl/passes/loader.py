@@ -1,0 +1,269 @@
+"""Loading user pass files: the rules of `ASCEND_GE_PY_PASS_PATH`, and what `import ge` finds.
+
+A file is loaded once per process whatever path names it; a load that fails leaves no pass of its
+file behind. Errors are `CompileError`s at the user's own line.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import sys
+import traceback
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import contextmanager
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
+from pathlib import Path
+from types import ModuleType
+
+from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.passes import registry
+
+ENV_PY_PASS_PATH = "ASCEND_GE_PY_PASS_PATH"
+"""Pass files and directories, separated like PATH; read on every load."""
+
+MODULE_PREFIX = "_ge_py_pass_"
+ALIAS = "ge"
+PACKAGE = "ge_xdsl.compat.ge"
+
+_loaded: dict[Path, str] = {}
+"""Canonical path of a loaded file or package -> its module name."""
+
+
+class PassPathError(CompileError):
+    """A pass path that cannot be loaded; `cause` is what Python would raise for it."""
+
+    def __init__(self, message: str, cause: Exception) -> None:
+        super().__init__(message)
+        self.cause = cause
+
+
+class PassLoadError(CompileError):
+    """A pass file that raised while it was loaded; `cause` is what it raised."""
+
+    def __init__(self, message: str, location: Location, cause: BaseException) -> None:
+        super().__init__(message, location=location)
+        self.cause = cause
+
+
+# The name `ge`
+
+
+class _AliasLoader(Loader):
+    """Gives a module of the compat package a second name without running it again."""
+
+    def __init__(self, target: str) -> None:
+        self.target = target
+        self.spec: ModuleSpec | None = None
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        module = importlib.import_module(self.target)
+        self.spec = module.__spec__
+        return module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self.spec  # the import system has put the alias's spec there
+        prefix = f"{PACKAGE}."
+        for name, known in list(sys.modules.items()):
+            if name.startswith(prefix):
+                sys.modules.setdefault(f"{ALIAS}.{name.removeprefix(prefix)}", known)
+
+
+class AliasFinder(MetaPathFinder):
+    """Finds `ge` and `ge.*` in the compat package."""
+
+    def find_spec(
+        self, fullname: str, path: object, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname != ALIAS and not fullname.startswith(f"{ALIAS}."):
+            return None
+        real = PACKAGE + fullname.removeprefix(ALIAS)
+        if real not in sys.modules:
+            try:
+                if importlib.util.find_spec(real) is None:
+                    return None
+            except ModuleNotFoundError:
+                return None
+        return ModuleSpec(fullname, _AliasLoader(real), is_package=_is_package(real))
+
+
+def _is_package(name: str) -> bool:
+    module = sys.modules.get(name)
+    spec = module.__spec__ if module is not None else importlib.util.find_spec(name)
+    return spec is not None and spec.submodule_search_locations is not None
+
+
+def real_ge_is_importable() -> bool:
+    """Whether a `ge` package other than ours can be imported: one that has `passes`."""
+    known = sys.modules.get(ALIAS)
+    if known is not None:
+        return known.__name__ == ALIAS
+    spec = PathFinder.find_spec(ALIAS)
+    if spec is None or spec.origin is None:
+        return False
+    return PathFinder.find_spec(f"{ALIAS}.passes", spec.submodule_search_locations) is not None
+
+
+def activate(*, force: bool = False) -> bool:
+    """Make `import ge` find the compat package; returns whether it does.
+
+    A real `ge` package that can be imported is left alone unless `force` is given.
+    """
+    if any(isinstance(finder, AliasFinder) for finder in sys.meta_path):
+        return True
+    if real_ge_is_importable() and not force:
+        return False
+    if ALIAS in sys.modules and sys.modules[ALIAS].__name__ == ALIAS:
+        raise CompileError(
+            "another 'ge' package is imported already, expected the one of ge_xdsl",
+            subject="import ge",
+        )
+    sys.meta_path.insert(0, AliasFinder())
+    return True
+
+
+# Loading
+
+
+def load(paths: Sequence[str] = ()) -> list[ModuleType]:
+    """Load the pass files of `ASCEND_GE_PY_PASS_PATH`, then those of `paths` (`--load`).
+
+    Raises CompileError for a path that is missing or no .py file, and for a file that cannot be
+    compiled, raises, or registers a taken name.
+    """
+    activate(force=True)
+    found: dict[str, ModuleType] = {}
+    for entry in (*env_entries(), *paths):
+        for module in load_entry(entry):
+            found.setdefault(module.__name__, module)
+    return list(found.values())
+
+
+def env_entries() -> list[str]:
+    """The entries of the environment variable, in order, empty ones dropped."""
+    text = os.environ.get(ENV_PY_PASS_PATH, "")
+    return [entry.strip() for entry in text.split(os.pathsep) if entry.strip()]
+
+
+def load_entry(entry: str) -> list[ModuleType]:
+    """Load one file, or what a directory holds."""
+    path = Path(entry).expanduser().resolve()
+    if not path.exists():
+        text = f"python pass path does not exist: {entry}"
+        raise PassPathError(text, FileNotFoundError(text))
+    if path.is_dir():
+        return list(_load_directory(path))
+    if path.suffix != ".py":
+        text = f"python pass file must end with .py: {entry}"
+        raise PassPathError(text, ValueError(text))
+    return [_load_file(path)]
+
+
+def _load_directory(path: Path) -> Iterator[ModuleType]:
+    """The .py files and packages of a directory, by name; its files can import each other."""
+    with _on_sys_path(str(path)):
+        for child in sorted(path.iterdir(), key=lambda p: p.name):
+            if child.name.startswith("_"):
+                continue
+            if child.is_dir() and (child / "__init__.py").is_file():
+                yield _load_package(child)
+            elif child.suffix == ".py" and child.is_file():
+                yield _load_file(child.resolve())
+
+
+@contextmanager
+def _on_sys_path(folder: str) -> Generator[None]:
+    added = folder not in sys.path
+    if added:
+        sys.path.insert(0, folder)
+    try:
+        yield
+    finally:
+        if added:
+            sys.path.remove(folder)
+
+
+def module_name(path: Path) -> str:
+    """The module name of a pass file: the same in every process."""
+    digest = hashlib.sha256(str(path).encode("utf-8", "surrogateescape")).hexdigest()
+    return f"{MODULE_PREFIX}{path.stem}_{int(digest[:15], 16)}"
+
+
+def _load_file(path: Path) -> ModuleType:
+    known = _known(path)
+    if known is not None:
+        return known
+    name = module_name(path)
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    before = {p.name for p in registry.registered()}
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:
+        sys.modules.pop(name, None)
+        registry.discard({p.name for p in registry.registered()} - before)
+        raise load_error(error, path) from error
+    _loaded[path] = name
+    return module
+
+
+def _load_package(folder: Path) -> ModuleType:
+    path = folder.resolve()
+    known = _known(path)
+    if known is not None:
+        return known
+    before = {p.name for p in registry.registered()}
+    try:
+        module = importlib.import_module(folder.name)
+    except (Exception, SystemExit) as error:
+        registry.discard({p.name for p in registry.registered()} - before)
+        raise load_error(error, path / "__init__.py") from error
+    _loaded[path] = module.__name__
+    return module
+
+
+def _known(path: Path) -> ModuleType | None:
+    name = _loaded.get(path)
+    return sys.modules.get(name) if name is not None else None
+
+
+def load_error(error: BaseException, path: Path) -> PassLoadError:
+    """What a pass file raised, at the last line of the user's code that ran."""
+    if isinstance(error, SyntaxError):
+        place = Location(error.filename or str(path), error.lineno or 0, error.offset or 1)
+        return PassLoadError(f"syntax error: {error.msg}", place, error)
+    line = user_line(error, path.parent)
+    place = line or Location(str(path))
+    text = str(error)
+    cause = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return PassLoadError(f"loading the pass file raised {cause}", place, error)
+
+
+def user_line(error: BaseException, folder: Path | None = None) -> Location | None:
+    """The innermost line of a traceback that is user code: not ours, not the import system's."""
+    ours = str(Path(__file__).resolve().parents[1])
+    found: Location | None = None
+    for frame, line in traceback.walk_tb(error.__traceback__):
+        file = frame.f_code.co_filename
+        inside = _is_user_file(file, ours) if folder is None else Path(file).is_relative_to(folder)
+        if inside:
+            found = Location(file, line, 1)
+    return found
+
+
+def _is_user_file(file: str, ours: str) -> bool:
+    installed = "site-packages" in file or file.startswith((sys.base_prefix, ours))
+    return not installed and not file.startswith("<")
+
+
+def unload() -> None:
+    """Forget loaded pass files and their passes, so that the next load runs them again."""
+    for name in [name for name in sys.modules if name.startswith(MODULE_PREFIX)]:
+        del sys.modules[name]
+    registry.clear()

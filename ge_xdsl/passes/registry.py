@@ -1,0 +1,107 @@
+"""User passes as the engine sees them: names, stages, and how to run one.
+
+The `ge.passes` package registers an adapter here for each class that a pass file registers, so
+the engine runs user passes without knowing how they are written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.dialects.func import FuncOp
+
+from ge_xdsl.errors import Location
+from ge_xdsl.passes.session import Session
+
+STAGES = (
+    "BeforeInferShape",
+    "AfterInferShape",
+    "AfterBuiltinFusionPass",
+    "AfterOriginGraphOptimize",
+)
+"""The stages a user pass can run in, in the order of a compile."""
+
+
+@dataclass
+class StageRun:
+    """One execution of a stage: what all its passes share."""
+
+    session: Session
+    stage: str
+    pass_name: str = ""
+    error_message: str = ""
+
+
+Runner: TypeAlias = Callable[[FuncOp], bool]
+"""Runs one instance of a pass on a graph; returns whether the graph changed."""
+
+
+@dataclass(frozen=True)
+class UserPass:
+    """A registered user pass. `open` makes the instance that serves one stage run."""
+
+    name: str
+    stage: str
+    kind: str
+    open: Callable[[StageRun], Runner]
+    location: Location | None = None
+    key: str = ""
+
+
+_lock = threading.RLock()
+_passes: dict[str, UserPass] = {}
+_current: ContextVar[StageRun | None] = ContextVar("ge_xdsl_stage", default=None)
+
+
+def register(user_pass: UserPass) -> None:
+    """Add a pass; raises ValueError when its key or name is taken, over all stages and kinds."""
+    with _lock:
+        if any(known.key == user_pass.key for known in _passes.values()):
+            raise ValueError(f"python pass descriptor_key already exists: {user_pass.key}")
+        if user_pass.name in _passes:
+            raise ValueError(f"python pass name already exists: {user_pass.name}")
+        _passes[user_pass.name] = user_pass
+
+
+def clear() -> None:
+    """Forget every registered pass."""
+    with _lock:
+        _passes.clear()
+
+
+def discard(names: set[str]) -> None:
+    """Forget the passes with these names."""
+    with _lock:
+        for name in names:
+            _passes.pop(name, None)
+
+
+def registered() -> list[UserPass]:
+    """Every pass, in registration order."""
+    with _lock:
+        return list(_passes.values())
+
+
+def passes_of(stage: str) -> list[UserPass]:
+    """The passes of a stage in the order in which they run: by name."""
+    return sorted((p for p in registered() if p.stage == stage), key=lambda p: p.name)
+
+
+def current_run() -> StageRun | None:
+    """The stage run whose pass is executing, None outside of one."""
+    return _current.get()
+
+
+@contextmanager
+def running(run: StageRun) -> Generator[None]:
+    """Make `run` the current one for the length of a `with`."""
+    token = _current.set(run)
+    try:
+        yield
+    finally:
+        _current.reset(token)
