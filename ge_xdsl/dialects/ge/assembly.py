@@ -15,7 +15,7 @@ import math
 import struct
 from typing import Any
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import BytesAttr, StringAttr
 from xdsl.ir import Attribute, Region
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
@@ -137,7 +137,7 @@ def string_text(value: str) -> str:
 
 
 def float_text(value: float) -> str:
-    """The shortest decimal that rounds to the same f32."""
+    """The shortest decimal with a point, as MLIR wants it, that rounds to the same f32."""
     if math.isnan(value) or math.isinf(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
     packed = struct.pack("<f", value)
@@ -147,7 +147,8 @@ def float_text(value: float) -> str:
         if struct.pack("<f", float(short)) == packed:
             text = short
             break
-    return text if any(c in text for c in ".e") else f"{text}.0"
+    mantissa, e, exponent = text.partition("e")
+    return text if "." in mantissa else f"{mantissa}.0{e}{exponent}"
 
 
 def parse_op(cls: type[GeOp], parser: Parser) -> GeOp:
@@ -260,7 +261,7 @@ def parse_attrs(
         elif name == RESULT_SEGMENTS:
             properties[name] = parser.parse_attribute()
         elif "." in name or name.startswith("_"):
-            attributes[name] = parser.parse_attribute()
+            attributes[name] = _string_of_bytes(parser.parse_attribute())
             if name == NAME and not isinstance(attributes[name], StringAttr):
                 parser.raise_error(f"ge.{proto.op_type}: {NAME} is no string", start)
         else:
@@ -328,7 +329,17 @@ def _parse_scalar(kind: str, parser: Parser) -> Any:
     text = parser.parse_optional_str_literal()
     if text is not None:
         return text
-    return decode(parser.parse_attribute())
+    return decode(_string_of_bytes(parser.parse_attribute()))
+
+
+def _string_of_bytes(attr: Attribute) -> Attribute:
+    """A string literal with escapes beyond ASCII, which the lexer takes for bytes, as a string."""
+    if not isinstance(attr, BytesAttr):
+        return attr
+    try:
+        return StringAttr(attr.data.decode())
+    except UnicodeDecodeError:
+        return attr
 
 
 class _Word:

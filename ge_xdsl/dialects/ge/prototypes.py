@@ -32,7 +32,7 @@ _BY_NAME = {dtype.name.removeprefix("DT_").lower(): dtype for dtype in DataType}
 @cache
 def prototype_of(op_type: str) -> Prototype | None:
     """The prototype of a public GE op, None for a type that GE does not have."""
-    line = find_line(_text(), op_type)
+    line = find_line(table_bytes(), op_type)
     return None if line is None or line[0] in "#=" else parse_line(line)
 
 
@@ -43,11 +43,11 @@ def known_ops() -> list[str]:
 
 @cache
 def _names() -> tuple[str, ...]:
-    return tuple(line.split(" ", 1)[0] for line in op_lines(_text().decode()))
+    return tuple(line.split(" ", 1)[0] for line in op_lines(table_bytes().decode()))
 
 
 @cache
-def _text() -> bytes:
+def table_bytes() -> bytes:
     return FILE.read_bytes()
 
 
@@ -98,13 +98,13 @@ def _io(text: str) -> Io:
 
 def _types(text: str) -> tuple[DataType, ...]:
     if text.startswith("="):
-        return _alias(text)
+        return type_set(text)
     return (_BY_NAME[text],) if text else ()
 
 
 @cache
-def _alias(name: str) -> tuple[DataType, ...]:
-    line = find_line(_text(), name)
+def type_set(name: str) -> tuple[DataType, ...]:
+    line = find_line(table_bytes(), name)
     assert line is not None, f"type set {name} is not in {FILE.name}"
     return tuple(_BY_NAME[word] for word in line.split(" ")[1:])
 
