@@ -7,12 +7,31 @@ products stay whole-tensor calls. Vector rates and latencies are those of arch 2
 from ge_xdsl.targets.ascend910b1 import KB
 from ge_xdsl.targets.ascend910b1 import TARGET as B1
 
-_CALIBRATED = (
-    "vector_start dma_issue ub_latency l1_latency nd2nz_row nd2nz_hit_rate nd2nz_cold_rate "
-    "hbm_write_efficiency hbm_dma_loss write_absorb l2_usable launch_us load_start mmad_start "
-    "bank_conflict vector_rates l0c_gm_rate l0c_elements l1_bt_rate mmad_fp32_factor "
-    "ub_reserved l1_reserved l0a_layout"
-).split()
+_CALIBRATED = [
+    "vector_start",
+    "dma_issue",
+    "ub_latency",
+    "l1_latency",
+    "nd2nz_row",
+    "nd2nz_hit_rate",
+    "nd2nz_cold_rate",
+    "hbm_write_efficiency",
+    "hbm_dma_loss",
+    "write_absorb",
+    "l2_usable",
+    "launch_us",
+    "load_start",
+    "mmad_start",
+    "bank_conflict",
+    "vector_rates",
+    "l0c_gm_rate",
+    "l0c_elements",
+    "l1_bt_rate",
+    "mmad_fp32_factor",
+    "ub_reserved",
+    "l1_reserved",
+    "l0a_layout",
+]
 
 TARGET = (
     B1.variant("Ascend910A", "2201", **{name: getattr(B1, name) for name in _CALIBRATED})

@@ -17,23 +17,51 @@ VECTOR_RATES = {
 """Vector op kind -> result elements per cycle of 2 and of 4 bytes [VEC]."""
 
 _INI = dict.fromkeys(
-    ("cube_cores vector_cores clock_mhz l1 l0a l0b l0c ub bt l2 hbm gm_l1_rate ub_gm_rate").split(),
+    [
+        "cube_cores",
+        "vector_cores",
+        "clock_mhz",
+        "l1",
+        "l0a",
+        "l0b",
+        "l0c",
+        "ub",
+        "bt",
+        "l2",
+        "hbm",
+        "gm_l1_rate",
+        "ub_gm_rate",
+    ],
     "INI-pypto",
 )
 _ARCH = dict.fromkeys(("l0a_layout", "ub_reserved", "l1_reserved"), "ARCH")
 _CUBE = dict.fromkeys(("l1_l0a_rate", "l1_l0b_rate", "l1_bt_rate", "l0c_elements"), "CUBE")
 _DERIVED = dict.fromkeys(
-    (
-        "gm_ub_rate load_start mmad_start dma_issue hbm_ub_bandwidth hbm_l1_bandwidth "
-        "write_absorb vector_start bank_conflict launch_us"
-    ).split(),
+    [
+        "gm_ub_rate",
+        "load_start",
+        "mmad_start",
+        "dma_issue",
+        "hbm_ub_bandwidth",
+        "hbm_l1_bandwidth",
+        "write_absorb",
+        "vector_start",
+        "bank_conflict",
+        "launch_us",
+    ],
     "DERIVED",
 )
 _SPIKE = dict.fromkeys(
-    (
-        "ub_latency l1_latency nd2nz_row nd2nz_hit_rate nd2nz_cold_rate "
-        "hbm_write_efficiency hbm_dma_loss l2_usable"
-    ).split(),
+    [
+        "ub_latency",
+        "l1_latency",
+        "nd2nz_row",
+        "nd2nz_hit_rate",
+        "nd2nz_cold_rate",
+        "hbm_write_efficiency",
+        "hbm_dma_loss",
+        "l2_usable",
+    ],
     "SPIKE",
 )
 

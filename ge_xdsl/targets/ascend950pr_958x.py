@@ -3,11 +3,25 @@
 from ge_xdsl.targets.ascend910b1 import KB, VECTOR_RATES
 from ge_xdsl.targets.ascend910b1 import TARGET as B1
 
-_CALIBRATED = (
-    "vector_start mmad_start dma_issue ub_latency l1_latency nd2nz_hit_rate nd2nz_cold_rate "
-    "hbm_write_efficiency hbm_dma_loss write_absorb l2_usable launch_us l0c_gm_rate "
-    "l0c_elements l1_bt_rate ub_reserved l1_reserved"
-).split()
+_CALIBRATED = [
+    "vector_start",
+    "mmad_start",
+    "dma_issue",
+    "ub_latency",
+    "l1_latency",
+    "nd2nz_hit_rate",
+    "nd2nz_cold_rate",
+    "hbm_write_efficiency",
+    "hbm_dma_loss",
+    "write_absorb",
+    "l2_usable",
+    "launch_us",
+    "l0c_gm_rate",
+    "l0c_elements",
+    "l1_bt_rate",
+    "ub_reserved",
+    "l1_reserved",
+]
 
 _RATES = {
     **VECTOR_RATES,

@@ -50,7 +50,7 @@ def merge(static: Attribute | None, dynamic: Iterator[SSAValue]) -> list[Index]:
     """The inverse of `split`; takes from `dynamic` what it needs."""
     if not isinstance(static, DenseArrayBase):
         return []
-    numbers = cast("tuple[int, ...]", cast("DenseArrayBase[Any]", static).get_values())
+    numbers = cast("DenseArrayBase[Any]", static).get_values()
     return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers]
 
 
@@ -136,7 +136,7 @@ class Instruction(Operation):
             return attr.data
         if isinstance(attr, FloatAttr):
             return cast("FloatAttr[Any]", attr).value.data
-        return spec[0] if isinstance(spec, tuple) else None
+        return cast("tuple[str, ...]", spec)[0] if isinstance(spec, tuple) else None
 
     @classmethod
     def build(

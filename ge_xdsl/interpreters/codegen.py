@@ -1,0 +1,254 @@
+"""A kernel as Python source: loops over tiles, and one numpy call or move per instruction.
+
+The source is the loop nest of the kernel with numbers filled in; `compile_kernel` executes it
+to get a function `kernel(core, cores, *gm)`, which runs one core's share.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.move import (
+    CopyGmL1Op,
+    CopyGmUbOp,
+    CopyUbGmOp,
+    LoadBiasOp,
+    LoadL0aOp,
+    LoadL0bOp,
+)
+from ge_xdsl.dialects.aicore.op import Index, Instruction
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.types import tile_of
+from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+from ge_xdsl.dialects.ge.types import numpy_dtype
+from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, fixpipe, load_l0, mmad
+
+KernelFunction = Callable[..., None]
+"""`kernel(core, cores, *gm)`: `core` of `cores` on one `Memory` per kernel argument."""
+
+UNARY = {
+    "abs": "np.abs({0}, out={1})",
+    "relu": "np.maximum({0}, 0, out={1})",
+    "exp": "np.exp({0}, out={1})",
+    "ln": "np.log({0}, out={1})",
+    "sqrt": "np.sqrt({0}, out={1})",
+    "rsqrt": "{1}[...] = 1 / np.sqrt({0}.astype(np.float32))",
+    "rec": "np.reciprocal({0}, out={1})",
+    "copy": "{1}[...] = {0}",
+}
+BINARY = {
+    "add": "np.add",
+    "sub": "np.subtract",
+    "mul": "np.multiply",
+    "div": "np.divide",
+    "max": "np.maximum",
+    "min": "np.minimum",
+}
+SCALAR = {"adds": "np.add", "muls": "np.multiply", "maxs": "np.maximum", "mins": "np.minimum"}
+
+
+class KernelSource:
+    """The source text of one kernel and the objects that it names."""
+
+    def __init__(self, kernel: KernelOp) -> None:
+        self.names: dict[SSAValue, str] = {}
+        self.taken: set[str] = {"core", "cores", "np", "t"}
+        self.head: list[str] = []
+        self.lines: list[str] = []
+        self.objects: dict[str, Any] = {}
+        args = ", ".join(self.name(arg) for arg in kernel.body.args)
+        self.block(kernel.body, 1)
+        body = self.head + (self.lines or ["    pass"])
+        self.text = "\n".join([f"def kernel(core, cores, {args}):", *body]) + "\n"
+
+    def name(self, value: SSAValue) -> str:
+        """The Python name of an SSA value."""
+        found = self.names.get(value)
+        if found is None:
+            stem = re.sub(r"\W", "_", value.name_hint or "v")
+            found, k = f"{stem}_", 0
+            while found in self.taken:
+                k += 1
+                found = f"{stem}_{k}"
+            self.taken.add(found)
+            self.names[value] = found
+        return found
+
+    def index(self, value: Index) -> str:
+        return str(value) if isinstance(value, int) else self.names[value]
+
+    def indices(self, values: Sequence[Index]) -> str:
+        return ", ".join(self.index(v) for v in values)
+
+    def emit(self, depth: int, text: str) -> None:
+        self.lines.append("    " * depth + text)
+
+    def block(self, block: Block, depth: int) -> None:
+        """The statements of a block."""
+        for op in block.ops:
+            if isinstance(op, ForOp):
+                self.loop(op, depth)
+            elif isinstance(op, AllocOp):
+                self.alloc(op, depth)
+            elif isinstance(op, Instruction):
+                self.emit(depth, self.instruction(op))
+            else:
+                raise CompileError("has no execution, expected an aicore op", subject=op.name)
+
+    def alloc(self, op: AllocOp, depth: int) -> None:
+        name = self.name(op.results[0])
+        ring = f"{name}ring"
+        self.objects[f"{ring}_tile"] = tile_of(op.results[0])
+        self.head.append(f"    {ring} = Ring({name.rstrip('_')!r}, {ring}_tile, {op.buffers})")
+        self.emit(depth, f"{name} = {ring}.take()")
+
+    def loop(self, op: ForOp, depth: int) -> None:
+        """A loop per dimension, or one over the core's share of all iterations."""
+        dims = list(zip(op.extents, op.steps, strict=True))
+        origins = [self.name(op.origin(i)) for i in range(len(dims))]
+        if op.over_cores:
+            counts = [-(-e // s) for e, s in dims if isinstance(e, int)]
+            total = _product(counts)
+            self.emit(depth, f"for t in range(core, {total}, cores):")
+            depth += 1
+            for i, (_, step) in enumerate(dims):
+                inner = _product(counts[i + 1 :])
+                self.emit(depth, f"{origins[i]} = t // {inner} % {counts[i]} * {step}")
+        for i, (extent, step) in enumerate(dims):
+            end = self.index(extent)
+            if not op.over_cores:
+                self.emit(depth, f"for {origins[i]} in range(0, {end}, {step}):")
+                depth += 1
+            self.emit(depth, f"{self.name(op.length(i))} = min({step}, {end} - {origins[i]})")
+        self.block(op.body, depth)
+
+    def instruction(self, op: Instruction) -> str:
+        """One instruction as one statement."""
+        for cls, make in _STATEMENTS:
+            if isinstance(op, cls):
+                return make(self, op)
+        raise CompileError("has no execution, expected an aicore op", subject=op.name)
+
+
+def _product(numbers: Sequence[int]) -> int:
+    out = 1
+    for number in numbers:
+        out *= number
+    return out
+
+
+def _copy_in(src: KernelSource, op: Instruction) -> str:
+    load = f"{src.name(op.tile('src'))}.load(({src.indices(op.offsets)},), {src.indices(op.sizes)})"
+    return f"{src.name(op.tile('dst'))}.put({load})"
+
+
+def _copy_out(src: KernelSource, op: Instruction) -> str:
+    values = f"{src.name(op.tile('src'))}.read({src.indices(op.sizes)})"
+    return f"{src.name(op.tile('dst'))}.store(({src.indices(op.offsets)},), {values})"
+
+
+def _load(src: KernelSource, op: Instruction) -> str:
+    tiles = f"{src.name(op.tile('src'))}, {src.indices(op.offsets)}, {src.name(op.tile('dst'))}"
+    return f"load_l0({tiles}, {src.indices(op.sizes)}, {op.option('transpose')})"
+
+
+def _load_bias(src: KernelSource, op: Instruction) -> str:
+    get = f"{src.name(op.tile('src'))}.get({src.indices(op.offsets)}, {src.indices(op.sizes)})"
+    return f"{src.name(op.tile('dst'))}.put({get})"
+
+
+def _mmad(src: KernelSource, op: Instruction) -> str:
+    tiles = ", ".join(src.name(op.tile(name)) for name in ("a", "b", "c"))
+    first = " and ".join(f"{src.index(v)} == 0" for v in op.at) or "True"
+    bias = src.name(op.tile("bias")) if op.option("init") == "bias" else "None"
+    return f"mmad({tiles}, {src.indices(op.sizes)}, {first}, {bias})"
+
+
+def _fixpipe(src: KernelSource, op: Instruction) -> str:
+    tiles = f"{src.name(op.tile('src'))}, {src.name(op.tile('dst'))}, ({src.indices(op.offsets)},)"
+    return f"fixpipe({tiles}, {src.indices(op.sizes)}, {op.option('relu')})"
+
+
+def _read(src: KernelSource, op: Instruction, name: str) -> str:
+    return f"{src.name(op.tile(name))}.read({src.indices(op.sizes)})"
+
+
+def _write(src: KernelSource, op: Instruction) -> str:
+    return f"{src.name(op.written)}.write({src.indices(op.sizes)})"
+
+
+def _unary(src: KernelSource, op: Instruction) -> str:
+    return UNARY[op.option("kind")].format(_read(src, op, "src"), _write(src, op))
+
+
+def _binary(src: KernelSource, op: Instruction) -> str:
+    a, b = _read(src, op, "a"), _read(src, op, "b")
+    return f"{BINARY[op.option('kind')]}({a}, {b}, out={_write(src, op)})"
+
+
+def _number(src: KernelSource, op: Instruction) -> str:
+    """The scalar of an op, rounded to the element type."""
+    element = tile_of(op.written).element
+    src.objects[element] = numpy_dtype(DATA_TYPES[element]).type
+    value = op.option("value")
+    return f"{element}({int(value) if element.startswith('i') else value!r})"
+
+
+def _scalar(src: KernelSource, op: Instruction) -> str:
+    call = SCALAR[op.option("kind")]
+    return f"{call}({_read(src, op, 'src')}, {_number(src, op)}, out={_write(src, op)})"
+
+
+def _cast(src: KernelSource, op: Instruction) -> str:
+    return f"{_write(src, op)}[...] = {_read(src, op, 'src')}"
+
+
+def _dup(src: KernelSource, op: Instruction) -> str:
+    return f"{_write(src, op)}[...] = {_number(src, op)}"
+
+
+def _broadcast(src: KernelSource, op: Instruction) -> str:
+    shape = tile_of(op.tile("src")).shape
+    sizes = ["1" if d == 1 else src.index(s) for d, s in zip(shape, op.sizes, strict=True)]
+    return f"{_write(src, op)}[...] = {src.name(op.tile('src'))}.read({', '.join(sizes)})"
+
+
+_STATEMENTS: Sequence[
+    tuple[type[Operation] | tuple[type[Operation], ...], Callable[[KernelSource, Any], str]]
+] = (
+    ((CopyGmL1Op, CopyGmUbOp), _copy_in),
+    (CopyUbGmOp, _copy_out),
+    ((LoadL0aOp, LoadL0bOp), _load),
+    (LoadBiasOp, _load_bias),
+    (MmadOp, _mmad),
+    (FixpipeOp, _fixpipe),
+    (VunaryOp, _unary),
+    (VbinaryOp, _binary),
+    (VscalarOp, _scalar),
+    (VcastOp, _cast),
+    (VdupOp, _dup),
+    (VbrcOp, _broadcast),
+)
+
+
+def compile_kernel(kernel: KernelOp) -> KernelFunction:
+    """The function that runs one core's share of a kernel."""
+    import numpy as np
+
+    source = KernelSource(kernel)
+    names: dict[str, Any] = {
+        "np": np,
+        "Ring": Ring,
+        "load_l0": load_l0,
+        "mmad": mmad,
+        "fixpipe": fixpipe,
+        **source.objects,
+    }
+    exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)
+    return names["kernel"]

@@ -1,0 +1,254 @@
+"""How long a kernel takes: an event simulation of the most loaded core, joined with HBM time.
+
+Every pipe runs its instructions in program order and the pipes run side by side. An instruction
+starts when its pipe is free, what it reads is complete, and the buffer it writes is no longer in
+use. That order is taken from the buffers themselves, as if the cheapest sufficient set of flags
+were there: there are no set_flag and wait_flag ops in the IR yet, and the cycle that each takes
+is not counted. Loop iterations that repeat a state of the pipes are not simulated again.
+
+HBM is shared by all cores: bytes that miss L2 and written bytes that L2 does not absorb take
+their time at the HBM bandwidth, and (core^p + hbm^p)^(1/p) joins it with the core's. Every kernel
+is taken to start with none of its operands in L2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby, product
+
+from xdsl.ir import Block, SSAValue
+
+from ge_xdsl.dialects.aicore.op import Index, Instruction
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.interpreters.timing import PIPES, KernelTiming
+from ge_xdsl.interpreters.traffic import Traffic, traffic_of
+from ge_xdsl.targets import Target
+from ge_xdsl.targets.cost import Cost, cost
+
+TOLERANCE = 1e-6
+"""Two states of the pipes are the same when no time differs by more, in cycles."""
+BUSY_BOUND = 0.7
+"""A pipe that is busy for this share of the time is what the kernel is bound by."""
+
+Lengths = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Slot:
+    """One buffer: when its last write can be read and when its last read has ended."""
+
+    written: float = 0.0
+    read: float = 0.0
+
+
+@dataclass(slots=True)
+class Slots:
+    """The buffers of an alloc in turn."""
+
+    slots: list[Slot]
+    current: int = 0
+
+    def take(self) -> None:
+        self.current = (self.current + 1) % len(self.slots)
+
+    def slot(self) -> Slot:
+        return self.slots[self.current]
+
+    def in_turn(self) -> list[Slot]:
+        """All buffers, the current one first."""
+        return self.slots[self.current :] + self.slots[: self.current]
+
+
+@dataclass
+class CoreSimulation:
+    """The pipes and buffers of one core, and the cycle in which each is free."""
+
+    target: Target
+    core: int
+    blocks: int
+    cold: Mapping[SSAValue, float]
+    """GM tile -> share of its bytes that are not in L2."""
+    free: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PIPES, 0.0))
+    busy: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PIPES, 0.0))
+    rings: dict[SSAValue, Slots] = field(default_factory=dict[SSAValue, Slots])
+    lengths: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    costs: dict[tuple[Instruction, Lengths], Cost] = field(
+        default_factory=dict[tuple[Instruction, Lengths], Cost]
+    )
+    end: float = 0.0
+    """When everything so far is complete."""
+    simulated: int = 0
+    """Instructions that were really simulated."""
+
+    def block(self, block: Block) -> None:
+        """Run the ops of a block in program order."""
+        for op in block.ops:
+            if isinstance(op, AllocOp):
+                ring = self.rings.get(op.results[0])
+                if ring is None:
+                    ring = Slots([Slot() for _ in range(op.buffers)])
+                    self.rings[op.results[0]] = ring
+                ring.take()
+            elif isinstance(op, ForOp):
+                self.loop(op)
+            elif isinstance(op, Instruction):
+                self.issue(op)
+
+    def number(self, value: Index) -> int:
+        return value if isinstance(value, int) else self.lengths[value]
+
+    def cost(self, op: Instruction) -> Cost:
+        """The cycles of an instruction for its current valid sizes."""
+        sizes = tuple(self.number(v) for v in op.sizes)
+        found = self.costs.get((op, sizes))
+        if found is None:
+            share = self.cold.get(op.tile(op.window), 0.0) if op.window else 0.0
+            found = self.costs[op, sizes] = cost(op.work(sizes), self.target, share)
+        return found
+
+    def issue(self, op: Instruction) -> None:
+        """Put an instruction on its pipe."""
+        amount = self.cost(op)
+        start = self.free[op.pipe]
+        reads = [self.rings[v].slot() for v in op.read() if v in self.rings]
+        for slot in reads:
+            start = max(start, slot.written)
+        target = self.rings.get(op.written)
+        if target is not None:
+            start = max(start, target.slot().read, target.slot().written)
+        stop = start + amount.busy
+        self.free[op.pipe] = stop
+        self.busy[op.pipe] += amount.busy
+        for slot in reads:
+            slot.read = max(slot.read, stop)
+        if target is not None:
+            target.slot().written = stop + amount.latency
+        self.end = max(self.end, stop + amount.latency)
+        self.simulated += 1
+
+    def loop(self, op: ForOp) -> None:
+        """Run a loop; equal iterations in a row are cut short once they repeat a state."""
+        for lengths, group in groupby(self.iterations(op)):
+            count = sum(1 for _ in group)
+            for i, length in enumerate(lengths):
+                self.lengths[op.length(i)] = length
+            self.repeat(op, count)
+
+    def iterations(self, op: ForOp) -> list[Lengths]:
+        """The valid lengths of each iteration of this core."""
+        extents = [self.number(v) for v in op.extents]
+        if op.over_cores:
+            every = iteration_lengths(extents, op.steps)
+            return every[self.core :: self.blocks]
+        return iteration_lengths(extents, op.steps)
+
+    def repeat(self, op: ForOp, count: int) -> None:
+        """Run `count` equal iterations."""
+        last: Snapshot | None = None
+        for done in range(1, count + 1):
+            before = dict(self.busy)
+            self.block(op.body)
+            if done == count:
+                return
+            now = self.snapshot(before)
+            if last is not None and now.same(last):
+                self.skip(count - done, now, now.base - last.base)
+                return
+            last = now
+
+    def snapshot(self, before: Mapping[str, float]) -> Snapshot:
+        """The state after an iteration that began with these busy cycles."""
+        spent = {p: self.busy[p] - before[p] for p in PIPES if self.busy[p] != before[p]}
+        base = min((self.free[p] for p in spent), default=0.0)
+        ahead = [self.free[p] - base for p in spent]
+        for ring in self.rings.values():
+            for slot in ring.in_turn():
+                ahead += (max(slot.written - base, 0.0), max(slot.read - base, 0.0))
+        return Snapshot(base, ahead, spent)
+
+    def skip(self, times: int, now: Snapshot, step: float) -> None:
+        """Take `times` more iterations that each move the state by `step` cycles."""
+        shift = times * step
+        for pipe, spent in now.spent.items():
+            self.free[pipe] += shift
+            self.busy[pipe] += times * spent
+        for ring in self.rings.values():
+            for slot in ring.slots:
+                slot.written += shift if slot.written > now.base else 0.0
+                slot.read += shift if slot.read > now.base else 0.0
+        self.end += shift
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What decides the next iterations: times ahead of the first pipe that is free."""
+
+    base: float
+    ahead: list[float]
+    spent: dict[str, float]
+    """Pipe -> busy cycles of the last iteration."""
+
+    def same(self, other: Snapshot) -> bool:
+        return (
+            self.spent.keys() == other.spent.keys()
+            and len(self.ahead) == len(other.ahead)
+            and all(abs(a - b) <= TOLERANCE for a, b in zip(self.ahead, other.ahead, strict=True))
+        )
+
+
+def iteration_lengths(extents: Sequence[int], steps: Sequence[int]) -> list[Lengths]:
+    """The valid lengths of every iteration of a loop nest, the last dimension fastest."""
+    dims = [
+        [min(step, extent - origin) for origin in range(0, extent, step)]
+        for extent, step in zip(extents, steps, strict=True)
+    ]
+    return list(product(*dims))
+
+
+def busiest_core(kernel: KernelOp) -> int:
+    """The core with the most elements to do in the loops over cores, the first of equals."""
+    load = [0] * kernel.blocks
+    for op in kernel.body.ops:
+        if isinstance(op, ForOp) and op.over_cores:
+            extents = [e for e in op.extents if isinstance(e, int)]
+            for i, lengths in enumerate(iteration_lengths(extents, op.steps)):
+                count = 1
+                for length in lengths:
+                    count *= length
+                load[i % kernel.blocks] += count
+    return load.index(max(load))
+
+
+def time_kernel(kernel: KernelOp, target: Target) -> KernelTiming:
+    """The predicted time of one launch of a kernel on a target."""
+    traffic = traffic_of(kernel, target)
+    core = CoreSimulation(target, busiest_core(kernel), kernel.blocks, traffic.cold)
+    core.block(kernel.body)
+    hbm = traffic.seconds * target.clock_hz
+    power = target.join_power
+    top = max(core.end, hbm, 1.0)
+    cycles = top * ((core.end / top) ** power + (hbm / top) ** power) ** (1 / power)
+    us = target.launch_us + cycles / target.clock_mhz
+    return KernelTiming(
+        name=kernel.sym_name,
+        ops=tuple(kernel.nodes),
+        core=kernel.core,
+        blocks=kernel.blocks,
+        cycles=cycles,
+        us=us,
+        launch_us=target.launch_us,
+        busy={pipe: value for pipe, value in core.busy.items() if value},
+        hbm_bytes=traffic.hbm_bytes,
+        bound=bound_of(core, traffic, cycles, target),
+    )
+
+
+def bound_of(core: CoreSimulation, traffic: Traffic, cycles: float, target: Target) -> str:
+    """What most of the time is spent on: `launch`, `HBM`, a pipe, or `latency`."""
+    if cycles / target.clock_mhz < target.launch_us:
+        return "launch"
+    if traffic.seconds * target.clock_hz >= core.end:
+        return "HBM"
+    pipe = max(PIPES, key=lambda p: core.busy[p])
+    return pipe if core.busy[pipe] >= BUSY_BOUND * core.end else "latency"

@@ -1,0 +1,197 @@
+"""Buffers of the memory spaces, really laid out, and the moves between them, in numpy.
+
+A buffer stores its elements in the order of its layout, so a wrong layout or window gives wrong
+numbers. It knows which rows and columns hold data; reading others raises ValueError, as does a
+window that leaves its tile.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
+DATA_TYPES = {
+    "f32": DataType.DT_FLOAT,
+    "f16": DataType.DT_FLOAT16,
+    "bf16": DataType.DT_BF16,
+    "i32": DataType.DT_INT32,
+    "i16": DataType.DT_INT16,
+    "i8": DataType.DT_INT8,
+    "ui8": DataType.DT_UINT8,
+}
+"""Element type of a tile -> GE data type."""
+
+TO_STORAGE = {"nz": (2, 0, 1, 3), "zz": (0, 2, 1, 3), "zn": (0, 2, 3, 1)}
+"""Layout -> the permutation of (R1, r0, C1, c0) that its storage has."""
+TO_MATRIX = {"nz": (1, 2, 0, 3), "zz": (0, 2, 1, 3), "zn": (0, 3, 1, 2)}
+"""The inverses of `TO_STORAGE`."""
+
+
+class Buffer:
+    """One buffer of a tile; `rows` x `cols` from the corner hold data."""
+
+    __slots__ = ("cols", "data", "name", "rows", "tile")
+
+    def __init__(self, name: str, tile: Tile) -> None:
+        import numpy as np
+
+        self.name = name
+        self.tile = tile
+        self.data = np.empty(tile.storage, numpy_dtype(DATA_TYPES[tile.element]))
+        self.rows = self.cols = 0
+
+    def need(self, rows: int, cols: int) -> None:
+        """Raise ValueError unless rows x cols from the corner hold data."""
+        if rows > self.rows or cols > self.cols:
+            raise ValueError(
+                f"reads {rows}x{cols} of '{self.name}', of which {self.rows}x{self.cols} is written"
+            )
+
+    def room(self, rows: int, cols: int) -> None:
+        """Note rows x cols as written; raise ValueError when the tile is smaller."""
+        shape = self.tile.shape
+        if rows > shape[0] or cols > shape[1]:
+            raise ValueError(f"writes {rows}x{cols} to '{self.name}', a tile of {_text(shape)}")
+        self.rows, self.cols = rows, cols
+
+    def get(self, row: int, col: int, rows: int, cols: int) -> Array:
+        """The matrix elements [row:row+rows, col:col+cols]."""
+        self.need(row + rows, col + cols)
+        if self.tile.layout == "nd":
+            return self.data[row : row + rows, col : col + cols]
+        r0, c0 = self.tile.blocks
+        top, left = row // r0, col // c0
+        part = _blocks(self, top, -(-(row + rows) // r0), left, -(-(col + cols) // c0))
+        grid = part.transpose(TO_MATRIX[self.tile.layout])
+        full = grid.reshape(grid.shape[0] * r0, grid.shape[2] * c0)
+        i, j = row - top * r0, col - left * c0
+        return full[i : i + rows, j : j + cols]
+
+    def put(self, matrix: Array) -> None:
+        """Write a matrix at the corner; what is left of its last blocks is set to zero."""
+        rows, cols = matrix.shape
+        self.room(rows, cols)
+        if self.tile.layout == "nd":
+            self.data[:rows, :cols] = matrix
+            return
+        r0, c0 = self.tile.blocks
+        r1, c1 = -(-rows // r0), -(-cols // c0)
+        if rows % r0 or cols % c0:
+            import numpy as np
+
+            whole = np.zeros((r1 * r0, c1 * c0), matrix.dtype)
+            whole[:rows, :cols] = matrix
+            matrix = whole
+        grid = matrix.reshape(r1, r0, c1, c0)
+        _blocks(self, 0, r1, 0, c1)[...] = grid.transpose(TO_STORAGE[self.tile.layout])
+
+    def read(self, rows: int, cols: int) -> Array:
+        """A view of the corner of a row-major tile, to be read."""
+        self.need(rows, cols)
+        return self.data[:rows, :cols]
+
+    def write(self, rows: int, cols: int) -> Array:
+        """A view of the corner of a row-major tile, to be written whole."""
+        self.room(rows, cols)
+        return self.data[:rows, :cols]
+
+
+def _blocks(buffer: Buffer, top: int, bottom: int, left: int, right: int) -> Array:
+    """The blocks of rows [top, bottom) and columns [left, right), in storage order."""
+    if buffer.tile.layout == "nz":
+        return buffer.data[left:right, top:bottom]
+    return buffer.data[top:bottom, left:right]
+
+
+class Ring:
+    """The buffers of one `alloc`, given out in turn, their contents undefined each time."""
+
+    __slots__ = ("buffers", "next")
+
+    def __init__(self, name: str, tile: Tile, count: int) -> None:
+        self.buffers = [Buffer(name, tile) for _ in range(count)]
+        self.next = 0
+
+    def take(self) -> Buffer:
+        """The next buffer."""
+        buffer = self.buffers[self.next]
+        self.next = (self.next + 1) % len(self.buffers)
+        buffer.rows = buffer.cols = 0
+        return buffer
+
+
+class Memory:
+    """A tile in GM. `missing` counts the elements of an output that are not written yet."""
+
+    __slots__ = ("array", "missing", "name", "readable")
+
+    def __init__(self, name: str, array: Array, readable: bool) -> None:
+        self.name = name
+        self.array = array
+        self.readable = readable
+        self.missing = 0 if readable else array.size
+
+    def window(self, offsets: Sequence[int], rows: int, cols: int) -> Array:
+        """The rows x cols at `offsets`, one per dimension."""
+        shape = self.array.shape
+        ends = [*(o + 1 for o in offsets[:-2]), offsets[-2] + rows, offsets[-1] + cols]
+        if min(offsets) < 0 or any(e > d for e, d in zip(ends, shape, strict=True)):
+            at = ", ".join(str(o) for o in offsets)
+            raise ValueError(
+                f"window {rows}x{cols} at [{at}] leaves '{self.name}', a tile of {_text(shape)}"
+            )
+        view = self.array[tuple(offsets[:-2])]
+        return view[offsets[-2] : ends[-2], offsets[-1] : ends[-1]]
+
+    def load(self, offsets: Sequence[int], rows: int, cols: int) -> Array:
+        """A window to be read."""
+        if not self.readable:
+            raise ValueError(f"reads '{self.name}', which the kernel writes")
+        return self.window(offsets, rows, cols)
+
+    def store(self, offsets: Sequence[int], values: Array) -> None:
+        """Write a window."""
+        if self.readable:
+            raise ValueError(f"writes '{self.name}', which the kernel reads")
+        self.window(offsets, *values.shape)[...] = values
+        self.missing -= values.size
+
+
+def load_l0(
+    src: Buffer, row: int, col: int, dst: Buffer, rows: int, cols: int, transpose: bool
+) -> None:
+    """dst[:rows, :cols] = the window of src, or of its transpose."""
+    if transpose:
+        dst.put(src.get(row, col, cols, rows).T)
+    else:
+        dst.put(src.get(row, col, rows, cols))
+
+
+def mmad(
+    a: Buffer, b: Buffer, c: Buffer, m: int, n: int, k: int, first: bool, bias: Buffer | None
+) -> None:
+    """c[:m, :n] = (first ? bias or 0 : c) + a[:m, :k] b[:k, :n], in f32."""
+    product = a.get(0, 0, m, k).astype("float32") @ b.get(0, 0, k, n).astype("float32")
+    if not first:
+        product += c.get(0, 0, m, n)
+    elif bias is not None:
+        product += bias.get(0, 0, 1, n)
+    c.put(product)
+
+
+def fixpipe(src: Buffer, dst: Memory, offsets: Sequence[int], m: int, n: int, relu: bool) -> None:
+    """dst window = relu?(src[:m, :n]) in dst's element type."""
+    values = src.get(0, 0, m, n)
+    if relu:
+        values = values.clip(min=0)
+    dst.store(offsets, values.astype(dst.array.dtype))
+
+
+def _text(shape: Sequence[int]) -> str:
+    return "x".join(str(dim) for dim in shape)

@@ -1,0 +1,150 @@
+"""What a kernel moves between GM and the cores, and how much of it reaches HBM.
+
+The unit is a panel: what the iterations of the loop over cores with one value of some of its
+indices read of one GM tile. All cores work in rounds, one iteration each. A panel that was used
+less than an L2 ago is a hit. Written data stays in L2 up to a share of it, the rest goes to HBM.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from xdsl.ir import Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
+from ge_xdsl.dialects.aicore.types import TileType, tile_of
+from ge_xdsl.targets import Target
+
+SMALL_DMA = 8192
+"""The fixed HBM cost of a DMA is not applied to ones of fewer bytes than this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """`cold`: GM tile -> share of the bytes read that come from HBM; HBM bytes and seconds."""
+
+    cold: Mapping[SSAValue, float]
+    hbm_bytes: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Panels:
+    """The panels of one GM tile: which loop dimensions number them, and their size in bytes."""
+
+    value: SSAValue
+    dims: tuple[int, ...]
+    bytes: float
+    dma_bytes: int
+    written: bool
+
+
+def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
+    """The HBM traffic of one launch."""
+    loop = next((op for op in kernel.body.ops if isinstance(op, ForOp) and op.over_cores), None)
+    panels = [_panels(arg, kernel, loop) for arg in kernel.body.args if list(arg.uses)]
+    used = cold_bytes(panels, loop, kernel.blocks, target.l2 * target.l2_usable)
+    bandwidth = target.hbm_l1_bandwidth if kernel.core == "cube" else target.hbm_ub_bandwidth
+    cold: dict[SSAValue, float] = {}
+    seconds, total, written = 0.0, 0.0, 0.0
+    for item in panels:
+        touched, missed = used[item.value]
+        if item.written:
+            written += touched
+            continue
+        cold[item.value] = missed / touched if touched else 0.0
+        loss = 1 + target.hbm_dma_loss / max(item.dma_bytes, SMALL_DMA)
+        seconds += missed * loss / bandwidth
+        total += missed
+    back = max(0.0, written - target.write_absorb * target.l2)
+    seconds += back / target.hbm_write_efficiency / bandwidth
+    return Traffic(cold, round(total + back), seconds)
+
+
+def _panels(value: SSAValue, kernel: KernelOp, loop: ForOp | None) -> _Panels:
+    """The panels of a GM tile, from the windows through which it is used."""
+    tile = tile_of(value)
+    dims: set[int] = set()
+    dma = 0
+    written = False
+    for use in value.uses:
+        op = use.operation
+        if not isinstance(op, Instruction):
+            continue
+        written |= op.written is value
+        if loop is not None:
+            origins = {loop.origin(i): i for i in range(len(loop.steps))}
+            dims |= {origins[v] for v in op.offsets if isinstance(v, SSAValue) and v in origins}
+        dma = max(dma, _largest(op))
+    count = 1
+    for dim in sorted(dims):
+        extent = loop.extents[dim] if loop is not None else 1
+        step = loop.steps[dim] if loop is not None else 1
+        count *= -(-extent // step) if isinstance(extent, int) else 1
+    size = tile.size
+    for length in tile.shape:
+        size *= length
+    return _Panels(value, tuple(sorted(dims)), size / count, dma, written)
+
+
+def _largest(op: Operation) -> int:
+    """Bytes of a whole tile of the core-side operand of a copy."""
+    inner = [v.type.data for v in op.operands if isinstance(v.type, TileType)]
+    return max((t.bytes for t in inner if t.space != "gm"), default=0)
+
+
+def cold_bytes(
+    panels: list[_Panels], loop: ForOp | None, cores: int, capacity: float
+) -> dict[SSAValue, tuple[float, float]]:
+    """GM tile -> bytes that the cores move, and bytes that miss an L2 of `capacity` bytes."""
+    counts = [
+        -(-extent // step)
+        for extent, step in zip(loop.extents if loop else (), loop.steps if loop else ())
+        if isinstance(extent, int)
+    ]
+    iterations = 1
+    for count in counts:
+        iterations *= count
+    moved = {item.value: item.bytes * iterations for item in panels}
+    once = {item.value: item.bytes * _numbers(item, counts) for item in panels}
+    if sum(once.values()) <= capacity or all(once[v] == moved[v] for v in moved):
+        return {v: (moved[v], once[v]) for v in moved}
+    missed = dict.fromkeys(moved, 0.0)
+    cache: OrderedDict[tuple[SSAValue, tuple[int, ...]], float] = OrderedDict()
+    held = 0.0
+    for keys in _rounds(panels, counts, cores):
+        for item, key in keys:
+            if (item.value, key) in cache:
+                cache.move_to_end((item.value, key))
+                continue
+            missed[item.value] += item.bytes
+            cache[item.value, key] = item.bytes
+            held += item.bytes
+            while held > capacity and len(cache) > 1:
+                held -= cache.popitem(last=False)[1]
+    return {v: (moved[v], missed[v]) for v in moved}
+
+
+def _numbers(item: _Panels, counts: list[int]) -> int:
+    out = 1
+    for dim in item.dims:
+        out *= counts[dim]
+    return out
+
+
+def _rounds(
+    panels: list[_Panels], counts: list[int], cores: int
+) -> Iterator[list[tuple[_Panels, tuple[int, ...]]]]:
+    """The panels that the cores use in each round, each once, in order."""
+    indices = list(product(*(range(count) for count in counts)))
+    for start in range(0, len(indices), cores):
+        part = indices[start : start + cores]
+        keys: dict[tuple[int, tuple[int, ...]], None] = {}
+        for i, item in enumerate(panels):
+            for index in part:
+                keys[i, tuple(index[dim] for dim in item.dims)] = None
+        yield [(panels[i], key) for i, key in keys]
