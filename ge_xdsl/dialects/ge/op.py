@@ -341,11 +341,15 @@ def check_arity(op: GeOp) -> None:
         if len(counts) != len(ios) or sum(counts) != actual:
             raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
         for io, count in zip(ios, counts, strict=True):
-            if (io.kind == "required" and count != 1) or (io.kind == "optional" and count > 1):
+            if count < 0 or (io.kind != "dynamic" and count > 1) or _is_gap(io, count):
                 raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
     static = sum(graph.kind == "static" for graph in proto.subgraphs)
     if len(op.regions) < static or (len(op.regions) > static and static == len(proto.subgraphs)):
         raise VerifyException(f"has {len(op.regions)} regions, expected {static}")
+
+
+def _is_gap(io: Io, count: int) -> bool:
+    return io.kind == "required" and count != 1
 
 
 def _arity_text(ios: Sequence[Io]) -> str:

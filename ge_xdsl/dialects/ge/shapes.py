@@ -40,10 +40,14 @@ def broadcast(*shapes: Shape) -> Shape:
 
 
 def normalize_axis(axis: int, rank: int, what: str = "axis") -> int:
-    """`axis` counted from the front; raises when it is outside [-rank, rank)."""
-    if not -rank <= axis < max(rank, 1):
-        raise VerifyException(f"{what} is {axis}, expected one in [{-rank}, {rank})")
-    return axis % max(rank, 1)
+    """`axis` counted from the front; raises when it is outside [-rank, rank).
+
+    A scalar counts as one dimension here, as it does in GE's reductions.
+    """
+    span = max(rank, 1)
+    if not -span <= axis < span:
+        raise VerifyException(f"{what} is {axis}, expected one in [{-span}, {span})")
+    return axis % span
 
 
 def normalize_axes(axes: Sequence[int], rank: int, what: str = "axes") -> tuple[int, ...]:

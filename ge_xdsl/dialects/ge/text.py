@@ -13,12 +13,12 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.parser import Parser, ParserState
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError
-from xdsl.utils.lexer import Span
-from xdsl.utils.mlir_lexer import MLIRTokenKind
+from xdsl.utils.lexer import Input, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
 from ge_xdsl.dialects.ge.fasttext import LineParser
 from ge_xdsl.dialects.ge.names import (
@@ -59,12 +59,22 @@ class GeContext(Context):
         return super().get_optional_op(name, dialect_stack=dialect_stack)
 
 
+class _Lexer(MLIRLexer):
+    """xDSL's lexer without its exponential search for the end of an unterminated string."""
+
+    _unescaped_characters_regex = re.compile(
+        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
+    )
+
+
 class GeParser(Parser):
     """Parser that keeps node names and source positions and memoises tensor types."""
 
     def __init__(self, ctx: Context, text: str, name: str = "<input>") -> None:
-        super().__init__(ctx, text, name)
+        super().__init__(ctx, "", name)
+        self._parser_state = ParserState(_Lexer(Input(text, name)))
         self.file = name
+        self.text = text
         self.types: dict[str, TypeAttribute] = {}
         self.argument_names: dict[SSAValue, str] = {}
         self.lines = LineParser(self, lambda part: GeParser(ctx, part, name))
@@ -141,15 +151,16 @@ def parse_module(text: str, file: str = "<input>", ctx: Context | None = None) -
 def parse_failure(error: ParseError, parser: GeParser) -> CompileError:
     """A parse error as the one line that users see."""
     message = error.msg.strip()
-    subject = ""
+    subject, position = "", error.span.start
     unknown = re.fullmatch(r"Operation (\S+) is not registered", message)
     if unknown:
         from ge_xdsl.dialects.ge.registry import unknown_op
 
         subject, message = unknown_op(unknown.group(1))
+        position = max(parser.text.rfind(unknown.group(1), 0, position), 0)
     elif message.startswith("ge.") and ": " in message:
         subject, message = message.split(": ", 1)
-    return CompileError(message, subject=subject, location=parser.location(error.span.start))
+    return CompileError(message, subject=subject, location=parser.location(position))
 
 
 def _name_inputs(module: ModuleOp, parser: GeParser) -> None:
