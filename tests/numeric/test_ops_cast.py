@@ -55,7 +55,8 @@ def test_cast_in_range_against_onnxruntime(source, to):
 @pytest.mark.parametrize("to", [I8, U8, I16, I32, I64], ids=lambda d: np.dtype(d).name)
 def test_float_to_integer_truncates_and_saturates(source, to):
     values = [1.9, -1.9, 0.5, -0.5, 127, 300, -300, 7e4, -7e4, 1e10, -1e10, 1e30, -1e30]
-    x = np.array([*values, np.inf, -np.inf, np.nan]).astype(source)
+    with np.errstate(over="ignore"):
+        x = np.array([*values, np.inf, -np.inf, np.nan]).astype(source)
     limits = np.iinfo(to)
     expected = [
         0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING
 
 from ge_xdsl.dialects.ge.elements import convert
@@ -133,7 +134,10 @@ class _Mean(Reduction):
     def combine(self, x: Array, axes: tuple[int, ...], keep: bool) -> Array:
         import numpy as np
 
-        return convert(np.asarray(np.mean(x, axis=axes, keepdims=keep)), x.dtype)
+        exact = np.float64 if x.dtype.kind in "iu" else x.dtype
+        total = np.sum(x, axis=axes, keepdims=keep, dtype=exact)
+        count = prod(x.shape[axis] for axis in axes)
+        return convert(np.asarray(np.true_divide(total, count)), x.dtype)
 
 
 class _Max(Reduction):
