@@ -7,21 +7,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
 
 from xdsl.context import Context
 
 from ge_xdsl.dialects.ge.text import GeContext
+from ge_xdsl.pattern.recorder import Recorder
 
 DEFAULT_TARGET = "Ascend910B1"
-
-
-class Recorder(Protocol):
-    """Takes what the drivers report; `pattern.statistics` and `pattern.explain` implement it."""
-
-    def attempt(self, pass_name: str, rule: str, root: Any, outcome: Any, micros: float) -> None:
-        """One attempt of a rule at a root op, with its outcome."""
-        ...
 
 
 @dataclass

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import abc
 from dataclasses import dataclass
-from typing import ClassVar, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from xdsl.ir import Operation
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
 from ge_xdsl.dialects.ge.op import GeOp
+
+if TYPE_CHECKING:
+    from ge_xdsl.pattern.compile import Edge
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +41,32 @@ class Declined:
 
 Outcome: TypeAlias = Applied | Declined
 
+APPLIED = Applied()
+MISSED = Declined("does not match")
+"""The outcome of a miss whose reason nobody asked for."""
+
 
 class Rule(RewritePattern, abc.ABC):
     """One named rewrite rule over GE ops."""
 
-    name: ClassVar[str] = ""
+    name: str = ""
     """What statistics and explanations call the rule."""
     root_types: tuple[str, ...] = ()
     """The GE op types that the rule can start from; never empty."""
     required_types: tuple[str, ...] = ()
     """Op types without which the rule cannot match, for the driver's prefilter."""
+    required_edges: tuple[Edge, ...] = ()
+    """Edges (reader class, operand index, producer class) without which it cannot match."""
+    depth: int = 2
+    """How many edges below the root the rule looks; a change further down does not concern it."""
 
     @abc.abstractmethod
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
         """Try the rule at a root op. A rule that declines leaves the graph as it was."""
+
+    def explain(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        """The same, with the reason for a miss spelled out."""
+        return self.attempt(op, rewriter)
 
     def match_and_rewrite(self, op: Operation, rewriter: PatternRewriter) -> None:
         if isinstance(op, GeOp) and op.op_type in self.root_types:

@@ -1,0 +1,107 @@
+"""When two attributes or constants count as the same: bit for bit, defaults filled in."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
+from xdsl.ir import Attribute
+
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.prototype import AttrSpec, decode
+from ge_xdsl.dialects.ge.weights import WeightAttr, array_of, same_bytes, tensor_of_const
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
+
+def attr_value(op: GeOp, spec: AttrSpec) -> Any:
+    """The decoded value of a declared attribute, or its default; None when it has none."""
+    stored = op.properties.get(spec.name)
+    return spec.default if stored is None else decode(stored)
+
+
+def attr_text(value: Any) -> str:
+    """An attribute's value as reasons print it."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        items = cast("Sequence[Any]", value)
+        return f"[{', '.join(attr_text(v) for v in items)}]"
+    return getattr(value, "name", None) or str(value)
+
+
+def same_value(a: Any, b: Any) -> bool:
+    """Equality of decoded attribute values by bits: -0.0 is not 0.0, NaN is NaN, 1 is not true."""
+    if a is b:
+        return True
+    if hasattr(a, "dtype") or hasattr(b, "dtype"):
+        return same_array(a, b)
+    return _text(a) == _text(b)
+
+
+def _text(value: Any) -> str:
+    # A list and a tuple of the same values are one attribute.
+    if isinstance(value, list | tuple):
+        return f"[{','.join(_text(v) for v in cast('Sequence[Any]', value))}]"
+    return repr(value)
+
+
+def same_array(a: Array | None, b: Array | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.dtype == b.dtype and a.shape == b.shape and same_bytes(a, b)
+
+
+def same_property(op: GeOp, name: str, expected: Any) -> bool:
+    """Whether the declared attribute `name` of `op` has the decoded value `expected`.
+
+    An attribute that is required but missing is the same as nothing.
+    """
+    spec = op.prototype.attr_by_name.get(name)
+    return spec is not None and same_value(attr_value(op, spec), expected)
+
+
+def same_constant(op: GeOp, expected: Attribute | None) -> bool:
+    """Whether a constant op has the shape, element type and bytes of `expected`.
+
+    No expectation fits any constant; a constant without data fits none.
+    """
+    if expected is None:
+        return True
+    attr = op.properties.get("value")
+    if attr is expected:
+        return True
+    if attr is None or tensor_of_const(attr) != tensor_of_const(expected):
+        return False
+    if not _has_data(attr) or not _has_data(expected):
+        return False
+    if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(
+        expected, DenseIntOrFPElementsAttr
+    ):
+        ours, theirs = attr.data.data, expected.data.data
+        if ours == theirs:
+            return True
+        if len(ours) == len(theirs) and len(ours) > 1:
+            return False
+    return same_array(_array(attr), _array(expected))
+
+
+def _has_data(attr: Attribute) -> bool:
+    return not isinstance(attr, WeightAttr) or attr.data.attached
+
+
+def _array(attr: Attribute) -> Array:
+    return array_of(cast("DenseIntOrFPElementsAttr[Any] | WeightAttr", attr))
+
+
+def constant_difference(op: GeOp, expected: Attribute) -> str:
+    """How a constant differs from the pattern's: its type, or its value."""
+    attr = op.properties.get("value")
+    if attr is None or not _has_data(attr):
+        return "const has no value, expected one"
+    ours, theirs = tensor_of_const(attr), tensor_of_const(expected)
+    if ours != theirs:
+        return f"const is {ours}, expected {theirs}"
+    return "const value differs"

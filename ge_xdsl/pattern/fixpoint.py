@@ -1,0 +1,307 @@
+"""Running rules until none applies, in time linear in the work they do.
+
+A worklist is seeded once with the ops that some rule can start from. After a rewrite only what it
+concerns is tried again: the new ops, the ops above them as far up as rules look down, the
+producers of what the new ops read or the old ones read (whatever their number of uses), and
+readers of tensors that lost a reader. Ops that lose their last reader are erased on the way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from time import perf_counter
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.traits import Pure
+
+from ge_xdsl.dialects.ge.graph import functions, root_blocks
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.pattern.access import operands_of, user_of, uses
+from ge_xdsl.pattern.compile import Edge
+from ge_xdsl.pattern.driver import GraphRewriter, RuleReport, RunReport
+from ge_xdsl.pattern.guard import Guard
+from ge_xdsl.pattern.index import BlockIndex
+from ge_xdsl.pattern.recorder import Recorder
+from ge_xdsl.pattern.rewrite import Scope
+from ge_xdsl.pattern.rule import Applied, Rule
+
+FAN_OUT = 64
+"""Readers of one tensor that are tried again when something two or more edges below changed;
+with more of them the whole block is swept once more at the end instead."""
+FEW_USES = 4
+"""A tensor with more readers than this that loses one cannot become private to a match."""
+
+
+def run_fixpoint(
+    module: ModuleOp,
+    rules: Sequence[Rule],
+    *,
+    pass_name: str = "",
+    infer: bool = True,
+    dce: bool = True,
+    recorders: Sequence[Recorder] = (),
+) -> RunReport:
+    """Apply rules to all graphs of a module until none applies.
+
+    `dce`: erase ops that the rewriting leaves without a reader (not those that had none before).
+    Raises CompileError when the rewriting does not end.
+    """
+    report = RunReport([RuleReport(rule.name) for rule in rules])
+    started = perf_counter()
+    for func in functions(module):
+        changed = True
+        while changed:
+            blocks = [block for block in root_blocks(func)]
+            changed = False
+            for block in reversed(blocks):
+                run = _Fixpoint(block, rules, pass_name, infer, dce, recorders, report)
+                changed |= run.run() and len(blocks) > 1
+    micros = (perf_counter() - started) * 1e6
+    for rule in report.rules:
+        for recorder in recorders:
+            recorder.swept(pass_name, rule.rule, rule.tried, rule.micros or micros / len(rules))
+    return report
+
+
+class _Fixpoint:
+    """One block's worklist."""
+
+    def __init__(
+        self,
+        block: Block,
+        rules: Sequence[Rule],
+        pass_name: str,
+        infer: bool,
+        dce: bool,
+        recorders: Sequence[Recorder],
+        report: RunReport,
+    ) -> None:
+        self.block = block
+        self.pass_name = pass_name
+        self.dce = dce
+        self.recorders = recorders
+        self.explains = any(recorder.explains for recorder in recorders)
+        self.scope = Scope(block, pass_name, infer)
+        self.index = BlockIndex(block)
+        self.rewriter = GraphRewriter(self.scope, self.index)
+        self.scope.rewriter = self.rewriter
+        self.rewriter.operation_insertion_handler.append(self.inserted)
+        self.rewriter.operation_removal_handler.append(self.removed)
+        self.rewriter.operation_modification_handler.append(self.modified)
+        self.guard = Guard(10 * self.index.size + 1000)
+        self.stack: list[Operation] = []
+        self.queued: set[int] = set()
+        self.loose: list[SSAValue] = []
+        self.new: list[Operation] = []
+        self.changed: list[Operation] = []
+        self.incomplete = False
+        self.depth = max((rule.depth for rule in rules), default=1)
+        self.pairs = list(zip(rules, report.rules, strict=True))
+        self.dormant = self._asleep()
+        self.by_class: dict[type[Operation], Sequence[tuple[Rule, RuleReport]]] = {}
+        self.pure: dict[type[Operation], bool] = {}
+
+    # Which rules can start from which ops
+
+    def _asleep(self) -> dict[Edge, None]:
+        """The edges that rules wait for; such a rule sleeps until one of them is made."""
+        if self.explains or not any(rule.required_edges for rule, _ in self.pairs):
+            return {}
+        present = self.index.edges
+        return dict.fromkeys(
+            edge for rule, _ in self.pairs for edge in rule.required_edges if edge not in present
+        )
+
+    def rules_for(self, cls: type[Operation]) -> Sequence[tuple[Rule, RuleReport]]:
+        """The awake rules that can start from ops of a class."""
+        found = self.by_class.get(cls)
+        if found is None:
+            name = cls.prototype.op_type if issubclass(cls, GeOp) and cls is not GeOp else ""
+            found = self.by_class[cls] = [
+                (rule, report)
+                for rule, report in self.pairs
+                if name in rule.root_types and self.dormant.keys().isdisjoint(rule.required_edges)
+            ]
+        return found
+
+    def wake(self, op: Operation) -> None:
+        """Wake the rules that waited for an edge that `op` has."""
+        cls = type(op)
+        for i, value in enumerate(operands_of(op)):
+            if isinstance(value, OpResult) and issubclass(cls, GeOp):
+                source = type(value.op)
+                edge = (cls, i, source)
+                if edge in self.dormant:
+                    del self.dormant[edge]  # pyright: ignore[reportArgumentType]
+                    self.by_class = {}
+
+    # What the rewriter reports
+
+    def inserted(self, op: Operation) -> None:
+        if op.parent is not self.block:
+            return
+        self.new.append(op)
+        self.index.inserted(op)
+        self.guard.created.append(op)
+        if self.dormant:
+            self.wake(op)
+
+    def removed(self, op: Operation) -> None:
+        self.loose += operands_of(op)
+        self.scope.order.removed(op)
+        self.index.removed(op)
+        self.guard.erased.append(op)
+
+    def modified(self, op: Operation) -> None:
+        self.changed.append(op)
+        if self.dormant:
+            self.wake(op)
+
+    # The worklist
+
+    def push(self, op: Operation) -> None:
+        if op.parent is self.block and self.rules_for(type(op)):
+            key = id(op)
+            if key not in self.queued:
+                self.queued.add(key)
+                self.stack.append(op)
+
+    def seed(self) -> None:
+        op = self.block.last_op
+        stack = self.stack
+        by_class = self.by_class
+        while op is not None:
+            found = by_class.get(type(op))
+            if found is None:
+                found = self.rules_for(type(op))
+            if found:
+                stack.append(op)
+            op = op.prev_op
+        self.queued = set(map(id, stack))
+
+    def run(self) -> bool:
+        """Drain the worklist; whether anything was rewritten."""
+        if not any(self.index.has_type(rule.root_types) for rule, _ in self.pairs):
+            return False
+        changed = False
+        while True:
+            self.incomplete = False
+            self.seed()
+            swept = self.drain()
+            changed |= swept
+            if not swept or not self.incomplete:
+                self.scope.origins.flush()
+                return changed
+
+    def drain(self) -> bool:
+        changed = False
+        stack, queued, block = self.stack, self.queued, self.block
+        by_class = self.by_class
+        while stack:
+            op = stack.pop()
+            queued.discard(id(op))
+            if op.parent is block and isinstance(op, GeOp):
+                by_class = self.by_class
+                for rule, report in by_class.get(type(op)) or self.rules_for(type(op)):
+                    report.tried += 1
+                    if self.attempt(rule, report, op):
+                        changed = True
+                        break
+        return changed
+
+    def attempt(self, rule: Rule, report: RuleReport, op: GeOp) -> bool:
+        """Try one rule at one op; whether it rewrote."""
+        rewriter = self.rewriter
+        rewriter.start(op)
+        if not self.recorders:
+            outcome = rule.attempt(op, rewriter)
+            if outcome.__class__ is not Applied and not rewriter.has_done_action:
+                return False
+        else:
+            started = perf_counter()
+            outcome = (rule.explain if self.explains else rule.attempt)(op, rewriter)
+            micros = (perf_counter() - started) * 1e6
+            report.micros += micros
+            if isinstance(outcome, Applied) or outcome.matched or self.explains:
+                for recorder in self.recorders:
+                    recorder.attempt(self.pass_name, rule.name, op, outcome, micros)
+        if not isinstance(outcome, Applied) and not rewriter.has_done_action:
+            report.matched += outcome.matched
+            return False
+        report.matched += 1
+        report.applied += 1
+        self.settle(rule, op)
+        return True
+
+    def settle(self, rule: Rule, root: Operation) -> None:
+        """After a rewrite: erase what died, and try again what it concerns."""
+        self.incomplete |= self.rewriter.modified_in_place
+        self.rewriter.modified_in_place = False
+        self.sweep_dead()
+        self.guard.applied(rule.name, root)
+        for op in self.changed:
+            self.push_above(op, self.depth - 2)
+            self.push(op)
+        for op in self.new:
+            self.push_above(op, self.depth - 1)
+        for op in reversed(self.new):
+            for value in operands_of(op):
+                if type(value) is OpResult:
+                    self.push(value.op)
+            self.push(op)
+        self.changed.clear()
+        self.new.clear()
+
+    def sweep_dead(self) -> None:
+        """Go through the tensors that lost a reader."""
+        while self.loose:
+            value = self.loose.pop()
+            if type(value) is not OpResult or value.op.parent is not self.block:
+                self.push_readers(value)
+                continue
+            op = value.op
+            if self.dce and self.is_dead(op):
+                self.rewriter.handle_operation_removal(op)
+                op.detach()
+                op.erase()
+            else:
+                self.push_readers(value)
+                self.push(op)
+
+    def is_dead(self, op: Operation) -> bool:
+        for result in op.results:
+            if result.first_use is not None:
+                return False
+        cls = type(op)
+        pure = self.pure.get(cls)
+        if pure is None:
+            pure = self.pure[cls] = issubclass(cls, GeOp) and cls.has_trait(Pure)
+        return pure
+
+    def push_readers(self, value: SSAValue) -> None:
+        """Try the readers of a tensor that has become almost private."""
+        few = list(islice(uses(value), FEW_USES + 1))
+        if len(few) <= FEW_USES:
+            for use in few:
+                user = user_of(use)
+                self.push_above(user, self.depth - 2)
+                self.push(user)
+
+    def push_above(self, op: Operation, levels: int) -> None:
+        """Try the ops up to `levels` edges above `op`."""
+        level = [op]
+        while levels > 0 and level:
+            above: dict[Operation, None] = {}
+            for below in level:
+                for result in below.results:
+                    readers = list(islice(uses(result), FAN_OUT + 1))
+                    if len(readers) > FAN_OUT:
+                        self.incomplete = True
+                        readers.pop()
+                    above.update(dict.fromkeys(user_of(use) for use in readers))
+            level = list(above)
+            for user in level:
+                self.push(user)
+            levels -= 1

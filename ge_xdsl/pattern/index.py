@@ -1,0 +1,121 @@
+"""The ops of one block by class, in matching order, with what a rule needs to be worth trying."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from xdsl.ir import Block, Operation, OpResult
+
+from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.pattern.access import next_op, operands_of
+from ge_xdsl.pattern.compile import Edge
+
+CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
+
+
+class BlockIndex:
+    """Live ops per class in block order; ops inserted since the last `refresh` come last.
+
+    One walk serves every rule until a rule has changed the graph.
+    """
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.stale = False
+        self.size = 0
+        self.buckets: dict[type[Operation], list[Operation]] = {}
+        self._edges: set[Edge] | None = None
+        self._ranks: dict[type[Operation], dict[Operation, int]] = {}
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the block again, if it changed."""
+        self.stale = False
+        self._edges = None
+        self._ranks = {}
+        buckets: dict[type[Operation], list[Operation]] = {}
+        op = self.block.first_op
+        self.size = 0
+        while op is not None:
+            cls = type(op)
+            bucket = buckets.get(cls)
+            if bucket is None:
+                bucket = buckets[cls] = []
+            bucket.append(op)
+            self.size += 1
+            op = next_op(op)
+        if ConstantOp in buckets or ConstOp in buckets:
+            self._merge_constants(buckets)
+        self.buckets = buckets
+
+    def _merge_constants(self, buckets: dict[type[Operation], list[Operation]]) -> None:
+        """Const and Constant share one bucket, in block order."""
+        if ConstantOp not in buckets or ConstOp not in buckets:
+            merged = buckets.get(ConstOp) or buckets[ConstantOp]
+        else:
+            merged = [op for op in self.block.ops if type(op) in CONST_CLASSES]
+        buckets[ConstOp] = buckets[ConstantOp] = merged
+
+    def inserted(self, op: Operation) -> None:
+        """Note a new op: it becomes the last candidate of its type."""
+        self.stale = True
+        cls = type(op)
+        bucket = self.buckets.get(cls)
+        if bucket is None:
+            bucket = self.buckets[cls] = []
+            if cls in CONST_CLASSES:
+                for other in CONST_CLASSES:
+                    self.buckets[other] = bucket
+        ranks = self._ranks.get(cls)
+        if ranks is not None:
+            ranks[op] = len(bucket)
+        bucket.append(op)
+
+    def removed(self, _: Operation) -> None:
+        """Note that an op is gone."""
+        self.stale = True
+
+    @property
+    def edges(self) -> set[Edge]:
+        """The edges between op types that the block had at the last refresh."""
+        if self._edges is None:
+            found: set[Edge] = set()
+            op = self.block.first_op
+            while op is not None:
+                cls = type(op)
+                index = 0
+                for value in operands_of(op):
+                    if type(value) is OpResult:
+                        found.add((cls, index, type(value.op)))  # pyright: ignore[reportArgumentType]
+                    index += 1
+                op = next_op(op)
+            self._edges = found
+        return self._edges
+
+    def has(self, classes: Iterable[type[Operation]]) -> bool:
+        return any(cls in self.buckets for cls in classes)
+
+    def has_type(self, op_types: Iterable[str]) -> bool:
+        """Whether the block has an op of one of these types."""
+        classes = (op_class(name) for name in op_types)
+        return any(cls in self.buckets for cls in classes if cls is not None)
+
+    # Candidates of a pattern op
+
+    def of_type(self, op: GeOp) -> Sequence[Operation]:
+        bucket = self.buckets.get(type(op), ())
+        return [t for t in bucket if t.parent is self.block]
+
+    def sorted(self, ops: Sequence[Operation]) -> Sequence[Operation]:
+        ranks = self._rank(type(ops[0]))
+        return sorted(ops, key=lambda op: ranks[op])
+
+    def _rank(self, cls: type[Operation]) -> dict[Operation, int]:
+        ranks = self._ranks.get(cls)
+        if ranks is None:
+            ranks = {op: i for i, op in enumerate(self.buckets[cls])}
+            for shared in CONST_CLASSES if cls in CONST_CLASSES else (cls,):
+                self._ranks[shared] = ranks
+        return ranks

@@ -1,0 +1,306 @@
+"""What a replacement takes over from the nodes it replaces: names, origins, attributes.
+
+GE's rules: new nodes are named after the replaced ones, carry the lists of original node names
+and types and of the passes that made them, and inherit a fixed set of attributes. Attribute keys
+are GE's; values are discardable attributes of the ops.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
+from xdsl.ir import Attribute, Operation
+
+from ge_xdsl.dialects.ge.names import describe
+from ge_xdsl.dialects.ge.op import NAME, GeOp, extra_key
+from ge_xdsl.pattern.access import next_op
+
+ORIGIN_NAMES = extra_key("_datadump_original_op_names")
+ORIGIN_TYPES = extra_key("_datadump_original_op_types")
+PASS_NAME = extra_key("pass_name")
+
+UNIQUE = (
+    "_user_stream_label",
+    "_super_kernel_scope",
+    "_super_kernel_options",
+    "_op_aicore_num",
+    "_op_vectorcore_num",
+    "_deterministic",
+    "_deterministic_level",
+)
+"""Attributes that take at most one value in a fused set, in the order of GE's checks."""
+LEVELS = {"_deterministic": 1, "_deterministic_level": 3}
+"""Those that hold a decimal number as a string, with the largest one allowed."""
+
+FIRST_SET = (
+    "_op_compile_strategy",
+    "_keep_dtype",
+    "_op_debug_compile",
+    "_recompute",
+    "_optimizer",
+    "_backward",
+)
+"""Attributes inherited from the first replaced node where they are neither empty nor zero."""
+PARALLEL_GROUP = "_parallel_group_id"
+IMPL_MODE = "_op_custom_impl_mode_enum"
+IMPL_PRIORITY = (0x40, 0x20, 0x4, 0x2, 0x10, 0x8)
+"""hi-float32, float32, high precision, high performance, out-of-bound, super: best first."""
+INHERITED = frozenset({*UNIQUE, *FIRST_SET, PARALLEL_GROUP, IMPL_MODE})
+MATMULS = frozenset("MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3 GEMM".split())
+
+MAX_NAME = 255
+"""Longest node name that renaming makes; a longer one is cut and gets a digest."""
+
+
+class Names:
+    """Names for new nodes of one graph: `<name>_<replaced names>_<counter>`, unique in it."""
+
+    def __init__(self, root: Operation | None) -> None:
+        self.root = root
+        self.counter = 0
+        self._taken: set[str] | None = None
+
+    def taken(self) -> set[str]:
+        """Every name in the graph, and the ones given out."""
+        if self._taken is None:
+            self._taken = set() if self.root is None else _names_in(self.root)
+        return self._taken
+
+    def fresh(self, stem: str, replaced: str) -> str:
+        """A name for a replacement node that the replacement calls `stem`."""
+        taken = self.taken()
+        base = f"{stem}_{replaced}"
+        if len(base) > MAX_NAME:
+            digest = hashlib.sha256(base.encode()).hexdigest()[:8]
+            base = f"{base[: MAX_NAME - 9]}_{digest}"
+        while True:
+            name = f"{base}_{self.counter}"
+            self.counter += 1
+            if name not in taken:
+                taken.add(name)
+                return name
+
+    def unique(self, name: str) -> str:
+        """`name` itself when it is free, else with a number; noted as taken."""
+        taken = self.taken()
+        found, k = name, 0
+        while found in taken:
+            found, k = f"{name}_{k}", k + 1
+        taken.add(found)
+        return found
+
+
+def _names_in(root: Operation) -> set[str]:
+    """The node names in an op's regions, nested ones included."""
+    found: set[str] = set()
+    for region in root.regions:
+        for block in region.blocks:
+            op = block.first_op
+            while op is not None:
+                attr = op.attributes.get(NAME)
+                if isinstance(attr, StringAttr):
+                    found.add(attr.data)
+                if op.regions:
+                    found |= _names_in(op)
+                op = next_op(op)
+    return found
+
+
+class Origin:
+    """Where the nodes of one replacement come from: replaced nodes, or their own origins."""
+
+    __slots__ = ("passes", "sources")
+
+    def __init__(
+        self, sources: Sequence[Origin | tuple[Attribute, str]], passes: Sequence[str]
+    ) -> None:
+        self.sources = sources
+        self.passes = passes
+
+    def pairs(self) -> list[tuple[Attribute, str]]:
+        """Original node names and types in order, each node once."""
+        found: dict[tuple[Attribute, str], None] = {}
+        seen: set[int] = set()
+        stack: list[Origin | tuple[Attribute, str]] = [self]
+        while stack:
+            item = stack.pop()
+            if isinstance(item, Origin):
+                if id(item) not in seen:
+                    seen.add(id(item))
+                    stack += reversed(item.sources)
+            else:
+                found[item] = None
+        return list(found)
+
+
+class Origins:
+    """Origins of the nodes made by a run, written to the ops at its end by `flush`.
+
+    A run that fuses a long chain step by step would otherwise copy a growing list per step.
+    """
+
+    def __init__(self) -> None:
+        self.made: dict[GeOp, Origin] = {}
+
+    def record(self, new: Sequence[GeOp], replaced: Sequence[Operation], pass_name: str) -> None:
+        """Note that `new` replaces `replaced`."""
+        sources: list[Origin | tuple[Attribute, str]] = []
+        passes: dict[str, None] = {}
+        for op in replaced:
+            known = self.made.get(op) if isinstance(op, GeOp) else None
+            if known is not None:
+                sources.append(known)
+                passes.update(dict.fromkeys(known.passes))
+            elif isinstance(op, GeOp):
+                sources += _recorded(op)
+                passes.update(dict.fromkeys(_strings(op.attributes.get(PASS_NAME))))
+        if pass_name:
+            passes[pass_name] = None
+        origin = Origin(sources, tuple(passes))
+        for op in new:
+            self.made[op] = origin
+
+    def forget(self, op: GeOp) -> None:
+        """Drop a node that is gone."""
+        self.made.pop(op, None)
+
+    def flush(self) -> None:
+        """Write the lists to the nodes."""
+        written: dict[int, tuple[Attribute, Attribute, Attribute]] = {}
+        for op, origin in self.made.items():
+            attrs = written.get(id(origin))
+            if attrs is None:
+                pairs = origin.pairs()
+                attrs = written[id(origin)] = (
+                    ArrayAttr([name for name, _ in pairs]),
+                    ArrayAttr([StringAttr(op_type) for _, op_type in pairs]),
+                    ArrayAttr([StringAttr(name) for name in origin.passes]),
+                )
+            op.attributes[ORIGIN_NAMES], op.attributes[ORIGIN_TYPES] = attrs[:2]
+            if origin.passes:
+                op.attributes[PASS_NAME] = attrs[2]
+        self.made.clear()
+
+
+def _recorded(op: GeOp) -> list[tuple[Attribute, str]]:
+    """A node's own recorded origins, else itself."""
+    names = op.attributes.get(ORIGIN_NAMES)
+    types = _strings(op.attributes.get(ORIGIN_TYPES))
+    if isinstance(names, ArrayAttr) and types:
+        listed = cast("ArrayAttr[Attribute]", names).data
+        if len(listed) == len(types):
+            return list(zip(listed, types, strict=True))
+    return [(op.attributes.get(NAME) or StringAttr(""), op.op_type)]
+
+
+def _strings(attr: Attribute | None) -> list[str]:
+    if not isinstance(attr, ArrayAttr):
+        return []
+    items = cast("ArrayAttr[Attribute]", attr).data
+    return [item.data for item in items if isinstance(item, StringAttr)]
+
+
+def inherit(new: Sequence[GeOp], replaced: Sequence[Operation]) -> None:
+    """Copy the inherited attributes to the new nodes that lack them."""
+    held = [op for op in replaced if not INHERITED.isdisjoint(op.attributes)]
+    if not held:
+        return
+    values = {key: value for key in (*FIRST_SET, *UNIQUE) if (value := _first_set(held, key))}
+    group = next(
+        (
+            op.attributes[PARALLEL_GROUP]
+            for op in held
+            if PARALLEL_GROUP in op.attributes and isinstance(op, GeOp) and op.op_type in MATMULS
+        ),
+        None,
+    )
+    for op in new:
+        for key, value in values.items():
+            op.attributes.setdefault(key, value)
+        if group is not None and op.op_type in MATMULS:
+            op.attributes.setdefault(PARALLEL_GROUP, group)
+        mode = _impl_mode(op, held)
+        if mode is not None:
+            op.attributes.setdefault(IMPL_MODE, mode)
+
+
+def _first_set(ops: Sequence[Operation], key: str) -> Attribute | None:
+    """The first value of an attribute that is not empty, zero or false; numbers canonical."""
+    for op in ops:
+        attr = op.attributes.get(key)
+        if isinstance(attr, StringAttr):
+            if key in LEVELS and attr.data.strip().isdigit():
+                return StringAttr(str(int(attr.data)))
+            if attr.data:
+                return attr
+        elif isinstance(attr, IntegerAttr):
+            if cast("IntegerAttr[IntegerType]", attr).value.data:
+                return cast("Attribute", attr)
+        elif attr is not None:
+            return attr
+    return None
+
+
+def _impl_mode(op: GeOp, held: Sequence[Operation]) -> Attribute | None:
+    """The precision mode of the replaced node of the same name, else the most precise one."""
+    modes = [(o, o.attributes[IMPL_MODE]) for o in held if IMPL_MODE in o.attributes]
+    for other, mode in modes:
+        if isinstance(other, GeOp) and other.node_name == op.node_name:
+            return mode
+    return min((mode for _, mode in modes), key=_rank, default=None)
+
+
+def _rank(mode: Attribute) -> int:
+    value = (
+        cast("IntegerAttr[IntegerType]", mode).value.data if isinstance(mode, IntegerAttr) else -1
+    )
+    return IMPL_PRIORITY.index(value) if value in IMPL_PRIORITY else len(IMPL_PRIORITY)
+
+
+def fuse_problem(nodes: Sequence[Operation]) -> str:
+    """Why attributes forbid to fuse the nodes, '' when they allow it."""
+    held = [op for op in nodes if not INHERITED.isdisjoint(op.attributes)]
+    for key in UNIQUE if held else ():
+        problem = _conflict(held, key)
+        if problem:
+            return problem
+    return ""
+
+
+def _conflict(nodes: Sequence[Operation], key: str) -> str:
+    seen: dict[str | int, Operation] = {}
+    for op in nodes:
+        attr = op.attributes.get(key)
+        if attr is None:
+            continue
+        value: str | int | None = attr.data if isinstance(attr, StringAttr) else None
+        if key in LEVELS:
+            what = f"Fusion is not supported because attr {key} of node [{_name(op)}]"
+            if value is None:
+                return f"{what} is not string."
+            number = _decimal(str(value))
+            if number is None or not 0 <= number <= LEVELS[key]:
+                allowed = ",".join(str(i) for i in range(LEVELS[key] + 1))
+                return f"{what} should be in {{{allowed}}}, but got {value}."
+            value = number
+        if value is not None:
+            seen.setdefault(value, op)
+    if len(seen) < 2:
+        return ""
+    (a, first), (b, second) = list(seen.items())[:2]
+    return (
+        f"Fusion is not supported because there are multiple {key} [{a}][{b}] "
+        f"between nodes [{_name(first)}][{_name(second)}]"
+    )
+
+
+def _decimal(text: str) -> int | None:
+    text = text.strip()
+    return int(text) if text.isascii() and text.removeprefix("-").isdigit() else None
+
+
+def _name(op: Operation) -> str:
+    return (op.node_name if isinstance(op, GeOp) else "") or describe(op)

@@ -1,0 +1,425 @@
+"""Replacing a subgraph by a graph of new nodes, all or nothing.
+
+`replace` is GE's SubgraphRewriter.Replace: everything that can fail happens before the first
+change, so an error leaves the graph as it was. The replacement is a function (block arguments =
+boundary inputs, returned tensors = boundary outputs) and is copied, so it can be used again.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.data import ControlEdgeOp
+from ge_xdsl.dialects.ge.graph import location_of, topological_order
+from ge_xdsl.dialects.ge.names import describe
+from ge_xdsl.dialects.ge.op import GeOp, set_type
+from ge_xdsl.dialects.ge.types import (
+    DEFAULT_LAYOUT,
+    DYNAMIC,
+    DataType,
+    Tensor,
+    compatible,
+    tensor_of,
+)
+from ge_xdsl.errors import CompileError
+from ge_xdsl.pattern.access import (
+    control_edges,
+    control_predecessors,
+    control_successors,
+    data_uses,
+    in_block,
+    operands_of,
+    producer,
+    user_of,
+    uses,
+)
+from ge_xdsl.pattern.boundary import Boundary, has_control_edge, makes_cycle
+from ge_xdsl.pattern.order import BlockOrder
+from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, inherit
+
+
+@dataclass(slots=True)
+class Scope:
+    """What the replaces of one run over a block share."""
+
+    block: Block
+    pass_name: str = ""
+    infer: bool = True
+    """Whether new ops get the types that `infer` gives for the real inputs, checked against the
+    types that the readers had; off before shapes are inferred."""
+    rewriter: PatternRewriter | None = None
+    """Told of every insertion, modification and removal."""
+    names: Names = field(init=False)
+    order: BlockOrder = field(init=False)
+    origins: Origins = field(default_factory=Origins)
+
+    def __post_init__(self) -> None:
+        root = self.block.parent_op()
+        while root is not None and not isinstance(root, FuncOp):
+            root = root.parent_op()
+        self.names = Names(root or self.block.parent_op())
+        self.order = BlockOrder(self.block)
+
+
+def replace(
+    block: Block,
+    boundary: Boundary,
+    replacement: FuncOp,
+    *,
+    pass_name: str = "",
+    infer: bool = True,
+    rewriter: PatternRewriter | None = None,
+) -> list[GeOp]:
+    """Replace what lies between a boundary's inputs and outputs; the new ops, in order.
+
+    Raises CompileError, with the graph unchanged, when the boundary is not closed, when counts
+    of inputs or outputs differ, when attributes forbid the fusion, when it would close a cycle,
+    or (with `infer`) when a new op does not take its operands or gives its readers another type.
+    """
+    scope = Scope(block, pass_name, infer, rewriter)
+    problem = boundary.problem()
+    if problem or boundary.block is not block:
+        raise CompileError(problem or "Boundary is not in the graph, expected one of its own")
+    new = replace_in(scope, boundary, replacement)
+    scope.origins.flush()
+    return new
+
+
+def replace_in(
+    scope: Scope, boundary: Boundary, replacement: FuncOp, *, acyclic: bool = False
+) -> list[GeOp]:
+    """`replace` within a run, for a boundary that is known to be closed.
+
+    `acyclic`: the caller has checked that fusing makes no cycle.
+    """
+    body = replacement.body.block
+    check_counts(boundary, body)
+    problem = fuse_problem(boundary.nodes)
+    if not problem and not acyclic and may_cycle(boundary):
+        if makes_cycle(boundary.nodes, scope.order, scope.block):
+            problem = "it will create cycle after fuse"
+    if problem:
+        raise _failure(problem, boundary)
+    copy = _Copy(scope, boundary, body)
+    _commit(scope, boundary, copy)
+    return copy.ops
+
+
+def may_cycle(boundary: Boundary) -> bool:
+    """Whether fusing could close a cycle: never for one output without control edges."""
+    block = boundary.block
+    return len(boundary.outputs) > 1 or (block is not None and has_control_edge(block))
+
+
+def check_counts(boundary: Boundary, body: Block) -> None:
+    """The replacement has one input per boundary input and one output per boundary output."""
+    last = body.last_op
+    counts = (
+        ("input", len(body.args), len(boundary.inputs)),
+        ("output", 0 if last is None else len(operands_of(last)), len(boundary.outputs)),
+    )
+    for word, have, want in counts:
+        if have != want:
+            raise _failure(
+                f"Replacement {word} size: {have} not equal with Boundary {word} size: {want}",
+                boundary,
+            )
+
+
+def _failure(message: str, boundary: Boundary) -> CompileError:
+    node = boundary.nodes[0]
+    return CompileError(message, subject=describe(node), location=location_of(node))
+
+
+class _Copy:
+    """The new ops, linked to the boundary's inputs but not yet in the block."""
+
+    def __init__(self, scope: Scope, boundary: Boundary, body: Block) -> None:
+        self.ops: list[GeOp] = []
+        self.edges: list[ControlEdgeOp] = []
+        last = body.last_op
+        assert last is not None
+        self.values: dict[SSAValue, SSAValue] = dict(zip(body.args, boundary.inputs, strict=True))
+        try:
+            self._clone(body, last, boundary)
+            self.outputs = [self.values[value] for value in operands_of(last)]
+            self._set_types(scope, boundary)
+        except CompileError:
+            for op in reversed([*self.ops, *self.edges]):
+                op.drop_all_references()
+            raise
+
+    def _clone(self, body: Block, last: Operation, boundary: Boundary) -> None:
+        source = location_of(boundary.nodes[0])
+        for op in _in_order(body, boundary):
+            if op is last:
+                continue
+            if not isinstance(op, GeOp):
+                raise _failure(f"replacement holds {op.name}, expected GE ops", boundary)
+            new = _clone(op, self.values)
+            new.source = op.source or source
+            (self.edges if isinstance(new, ControlEdgeOp) else self.ops).append(new)
+
+    def _set_types(self, scope: Scope, boundary: Boundary) -> None:
+        for op in self.ops if scope.infer else ():
+            try:
+                op.update_types()
+            except (VerifyException, ValueError) as error:
+                text = str(error).removeprefix(f"{op.name}: ")
+                raise _failure(f"replacement node {describe(op)}: {text}", boundary) from None
+        for k, (new, old) in enumerate(zip(self.outputs, boundary.outputs, strict=True)):
+            _settle(k, new, old, scope.infer, boundary)
+
+
+def _in_order(body: Block, boundary: Boundary) -> Sequence[Operation]:
+    """The replacement's ops, producers first."""
+    seen: set[SSAValue] = set(body.args)
+    for op in body.ops:
+        if not op.regions and not seen.issuperset(operands_of(op)):
+            ordered = topological_order(body)
+            if ordered is None:
+                raise _failure("replacement has a cycle, expected none", boundary)
+            return ordered
+        seen.update(op.results)
+    return list(body.ops)
+
+
+def _clone(op: GeOp, values: dict[SSAValue, SSAValue]) -> GeOp:
+    """A copy with mapped operands; notes its results in `values`."""
+    if op.regions:
+        return op.clone(values)
+    new = type(op).create(
+        operands=[values[v] for v in operands_of(op)],
+        result_types=[r.type for r in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+    )
+    values.update(zip(op.results, new.results, strict=True))
+    return new
+
+
+def _settle(k: int, new: SSAValue, old: SSAValue, infer: bool, boundary: Boundary) -> None:
+    """Give output `k` the most that its own type and its readers' tell.
+
+    A graph input or other tensor that is only passed through keeps its type.
+    """
+    if new.type is old.type:
+        return
+    ours, theirs = tensor_of(new.type), tensor_of(old.type)
+    if infer and not compatible(ours, theirs):
+        raise _failure(
+            f"replacement output {k} is {new.type}, its readers expect {old.type}", boundary
+        )
+    op = producer(new)
+    if op is not None and op.parent is None and (infer or ours.dtype == DataType.DT_UNDEFINED):
+        set_type(new, merged(ours, theirs).type)
+
+
+def merged(new: Tensor, old: Tensor) -> Tensor:
+    """Two compatible descriptions of one tensor as one; the new one wins where both are known."""
+    dtype = old.dtype if new.dtype == DataType.DT_UNDEFINED else new.dtype
+    layout = old.layout if new.layout == DEFAULT_LAYOUT else new.layout
+    if new.shape is None or old.shape is None or len(new.shape) != len(old.shape):
+        shape = old.shape if new.shape is None else new.shape
+    else:
+        shape = tuple(b if a == DYNAMIC else a for a, b in zip(new.shape, old.shape, strict=True))
+    return Tensor(dtype, shape, layout)
+
+
+def _commit(scope: Scope, boundary: Boundary, copy: _Copy) -> None:
+    """Put the copy in the old nodes' place. Nothing here can fail."""
+    nodes = boundary.nodes
+    _name(scope, copy.ops, nodes)
+    controlled = has_control_edge(scope.block)
+    _insert(scope, boundary, copy)
+    touched = _rewire(scope, boundary.outputs, copy.outputs)
+    if controlled or copy.edges:
+        _control(scope, nodes, copy)
+    _prune(scope, nodes, controlled)
+    if len(boundary.outputs) > 1:
+        restore_order(scope.order, touched)
+
+
+def _name(scope: Scope, new: Sequence[GeOp], nodes: Sequence[Operation]) -> None:
+    inherit(new, nodes)
+    scope.origins.record(new, nodes, scope.pass_name)
+    joined = "_".join(op.node_name for op in nodes if isinstance(op, GeOp))
+    for op in new:
+        op.node_name = scope.names.fresh(op.node_name or op.op_type, joined)
+        if op.regions:
+            for inner in op.walk():
+                if inner is not op and isinstance(inner, GeOp) and inner.node_name:
+                    inner.node_name = scope.names.unique(inner.node_name)
+
+
+def _insert(scope: Scope, boundary: Boundary, copy: _Copy) -> None:
+    """Insert behind output 0's node, or as far behind as the inputs need."""
+    after = producer(boundary.outputs[0])
+    assert after is not None
+    if len(boundary.outputs) > 1:
+        sources = [producer(v) for v in boundary.inputs]
+        local = [op for op in sources if op is not None and op.parent is scope.block]
+        after = max([after, *local], key=scope.order.label)
+    place = after
+    for op in copy.ops:
+        scope.block.insert_op_after(op, place)
+        _inserted(scope, op)
+        place = op
+    for edge in copy.edges:
+        _append_edge(scope, edge)
+
+
+def _inserted(scope: Scope, op: Operation) -> None:
+    scope.order.inserted(op)
+    if scope.rewriter is not None:
+        scope.rewriter.has_done_action = True
+        scope.rewriter.handle_operation_insertion(op)
+
+
+def _append_edge(scope: Scope, edge: ControlEdgeOp) -> None:
+    last = scope.block.last_op
+    assert last is not None
+    scope.block.insert_op_before(edge, last)
+    _inserted(scope, edge)
+
+
+def _rewire(scope: Scope, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Operation]:
+    """Move the readers of each old tensor to the new one; the ops that read something else now."""
+    touched: dict[Operation, None] = {}
+    for source, target in zip(old, new, strict=True):
+        if source is target:
+            continue
+        for use in list(data_uses(source)):
+            user = user_of(use)
+            set_operand(user, use.index, target)
+            touched[user] = None
+    if scope.rewriter is not None:
+        for user in touched:
+            scope.rewriter.has_done_action = True
+            scope.rewriter.handle_operation_modification(user)
+    return list(touched)
+
+
+def set_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """Set one operand."""
+    op.operands[index] = value
+
+
+def _control(scope: Scope, nodes: Sequence[Operation], copy: _Copy) -> None:
+    """New nodes wait for what the old ones waited for, and hold up what those held up."""
+    inside = set(nodes)
+    before = dict.fromkeys(p for op in nodes for p in control_predecessors(op) if p not in inside)
+    behind = dict.fromkeys(s for op in nodes for s in control_successors(op) if s not in inside)
+    for op in copy.ops:
+        if not op.results:
+            continue
+        for other in before:
+            _add_edge(scope, other.results[0], op.results[0])
+        for other in behind:
+            _add_edge(scope, op.results[0], other.results[0])
+
+
+def _add_edge(scope: Scope, src: SSAValue, dst: SSAValue) -> None:
+    """A control edge, unless the nodes have one."""
+    source, target = producer(src), producer(dst)
+    assert target is not None
+    for use in uses(dst):
+        user = user_of(use)
+        if type(user) is ControlEdgeOp and use.index == 1:
+            known = user.src
+            if known is src or (source is not None and producer(known) is source):
+                return
+    _append_edge(scope, ControlEdgeOp.create(operands=[src, dst]))
+
+
+def _prune(scope: Scope, nodes: Sequence[Operation], controlled: bool) -> None:
+    """Remove the old nodes that nothing reads any more, readers before producers.
+
+    A node with another output in use stays, with what feeds it.
+    """
+    inside = set(nodes)
+    queue = deque(nodes)
+    while queue:
+        op = queue.popleft()
+        if op not in inside or any(True for r in op.results for _ in data_uses(r)):
+            continue
+        inside.discard(op)
+        sources = [p for v in operands_of(op) if (p := producer(v)) in inside]
+        if controlled:
+            _isolate(scope, op)
+        if isinstance(op, GeOp):
+            scope.origins.forget(op)
+        _removed(scope, op)
+        queue += [p for p in sources if p is not None]
+
+
+def _isolate(scope: Scope, op: Operation) -> None:
+    """Hand the ordering that went through a dying node on to its neighbours."""
+    before: list[SSAValue] = [
+        *operands_of(op),
+        *(p.results[0] for p in control_predecessors(op) if p.results),
+    ]
+    behind = [s.results[0] for s in control_successors(op) if s.results]
+    for result in op.results:
+        for use in list(uses(result)):
+            _removed(scope, user_of(use))
+    for src in dict.fromkeys(before):
+        for dst in behind:
+            _add_edge(scope, src, dst)
+
+
+def _removed(scope: Scope, op: Operation) -> None:
+    if scope.rewriter is not None:
+        scope.rewriter.has_done_action = True
+        scope.rewriter.handle_operation_removal(op)
+    scope.order.removed(op)
+    op.detach()
+    op.erase()
+
+
+def restore_order(order: BlockOrder, users: Sequence[Operation]) -> None:
+    """Move readers that stand before a producer behind it, with what depends on them.
+
+    Only ops between the reader and the producer are looked at.
+    """
+    block = order.block
+    for user in users:
+        home = in_block(user, block)
+        if home is None:
+            continue
+        for value in operands_of(user):
+            source = producer(value)
+            if source is None or source.parent is not block:
+                continue
+            if order.label(source) > order.label(home):
+                _move_behind(order, home, source)
+
+
+def _move_behind(order: BlockOrder, op: Operation, place: Operation) -> None:
+    block = order.block
+    limit = order.label(place)
+    moving = {op}
+    queue = deque([op])
+    while queue:
+        for result in queue.popleft().results:
+            for use in data_uses(result):
+                home = in_block(user_of(use), block)
+                if home is not None and home not in moving and order.label(home) < limit:
+                    moving.add(home)
+                    queue.append(home)
+    for dependent in order.sorted(moving):
+        dependent.detach()
+        order.removed(dependent)
+        block.insert_op_after(dependent, place)
+        order.inserted(dependent)
+        place = dependent
+
+
+__all__ = ["Boundary", "Scope", "replace", "replace_in"]
