@@ -101,9 +101,10 @@ def load_npz(path: str) -> dict[str, Array]:
     import numpy as np
 
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise ValueError("it holds one array without a name")
+        loaded: Any = np.load(path, mmap_mode="r", allow_pickle=False)
+        if not hasattr(loaded, "files"):
+            raise ValueError("it holds one array without a name")
+        with loaded as archive:
             return {name: archive[name] for name in archive.files}
     except (
         ValueError,

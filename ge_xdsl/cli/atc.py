@@ -45,6 +45,9 @@ def _main(argv: Sequence[str]) -> int:
 
 def check_arguments(args: argparse.Namespace) -> None:
     """Raise UsageError for values that no compile can start with."""
+    for flag in ("model", "output"):
+        if not getattr(args, flag):
+            raise UsageError(f"--{flag} is empty, expected a file")
     if args.framework != "5":
         known = FRAMEWORKS.get(args.framework)
         what = f"{args.framework} ({known})" if known else args.framework

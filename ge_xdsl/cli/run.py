@@ -136,9 +136,25 @@ class Run:
         if self.args.save_outputs:
             arrays.save_npz(self.args.save_outputs, outputs)
         if report is not None and self.args.cycles is not None:
-            lines.append(cycles_text(report, as_json=self.args.cycles == "json"))
-        print_text("\n".join(lines) + "\n")
+            self.show_cycles(lines, report)
+        else:
+            print_text("\n".join(lines) + "\n")
         return int(failed)
+
+    def show_cycles(self, lines: list[str], report: Report) -> None:
+        """Everything on stdout; as JSON the report alone, and the rest on stderr."""
+        import json
+
+        from ge_xdsl.cli.failures import report as to_stderr
+        from ge_xdsl.cli.output import print_text
+        from ge_xdsl.interpreters.timing import report_table
+
+        text = "\n".join(lines)
+        if self.args.cycles == "json":
+            to_stderr(text)
+            print_text(json.dumps(report.to_json(), indent=2) + "\n")
+        else:
+            print_text(f"{text}\n{report_table(report)}")
 
     def shapes(self, module: ModuleOp) -> dict[str, tuple[int, ...]]:
         """What `--shape` says, by input name."""
@@ -215,17 +231,6 @@ def run_graph(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]
     finally:
         progress.close()
     return dict(zip(output_names(func), outputs, strict=True))
-
-
-def cycles_text(report: Report, as_json: bool) -> str:
-    """A timing report as a table, or as JSON."""
-    import json
-
-    from ge_xdsl.interpreters.timing import report_table
-
-    if as_json:
-        return json.dumps(report.to_json(), indent=2)
-    return report_table(report).rstrip("\n")
 
 
 if __name__ == "__main__":

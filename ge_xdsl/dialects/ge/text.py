@@ -16,7 +16,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, Typ
 from xdsl.parser import Parser, ParserState
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
-from xdsl.utils.exceptions import ParseError
+from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
 
@@ -84,6 +84,14 @@ class GeParser(Parser):
         line = bisect_right(self.line_starts, position)
         return Location(self.file, line, position - self.line_starts[line - 1] + 1)
 
+    def here(self) -> Location:
+        """The place of the next token."""
+        return self.location(self._current_token.span.start)
+
+    def is_at_end(self) -> bool:
+        """Whether nothing is left but space and comments."""
+        return self._current_token.kind is MLIRTokenKind.EOF
+
     def parse_operation(self) -> Operation:
         start = self._current_token.span.start
         lexer = self._parser_state.lexer
@@ -137,15 +145,30 @@ def _interned(attr: TypeAttribute) -> TypeAttribute:
 
 def parse_module(text: str, file: str = "<input>", ctx: Context | None = None) -> ModuleOp:
     """Parse a module; raises CompileError with the place of the first mistake."""
-    parser = GeParser(ctx or GeContext(), text, file)
+    try:
+        parser = GeParser(ctx or GeContext(), text, file)
+    except ParseError as error:  # the first token is read by the constructor
+        place = Location(file, *line_and_column(text, error.span.start))
+        raise CompileError(error.msg.strip(), location=place) from None
+    if parser.is_at_end():
+        return ModuleOp([])
     try:
         module = parser.parse_module()
     except ParseError as error:
         raise parse_failure(error, parser) from None
     except RecursionError:
         raise CompileError("nesting is too deep, expected less", location=Location(file)) from None
+    except (ValueError, NotImplementedError, AssertionError, VerifyException) as error:
+        # what xDSL's attribute and type constructors say, without a place
+        message = str(error).strip().split("\n")[0] or "cannot be read, expected MLIR text"
+        raise CompileError(message, location=parser.here()) from None
     _name_inputs(module, parser)
     return module
+
+
+def line_and_column(text: str, position: int) -> tuple[int, int]:
+    """Line and column of a position in a text, both counted from 1."""
+    return text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position)
 
 
 def parse_failure(error: ParseError, parser: GeParser) -> CompileError:
