@@ -89,6 +89,7 @@ CASES = {
     "axpy_c1": ("Axpy", [F, "4x3xf32"], F, BROADCAST, "alpha = 2.0"),
     "axpy_c2": ("Axpy", [F, N], F, ONE_TYPE, "alpha = 2.0"),
     "log_c1": ("Log", ["2x!ge.element<DT_QINT8>"], F, "x is DT_QINT8, expected numbers"),
+    "round_c1": ("Round", [F], F, "decimals is -39, expected -38 to 38", "decimals = -39"),
     "exp_c2": ("Exp", [F], F, "base is 0.0, expected -1 or more than 0", "base = 0.0"),
     "log_c2": ("Log", [F], F, "base is -2.0, expected -1 or more than 0", "base = -2.0"),
     "exp_c3": (

@@ -362,11 +362,19 @@ class CeilOp(FloatUnary):
 
 
 class RoundOp(Unary):
-    """y = x rounded to `decimals` decimals, ties to even; decimals may be negative."""
+    """y = x rounded to `decimals` decimals, ties to even; decimals may be negative.
+
+    C1: decimals is between -38 and 38, the powers of 10 that f32 holds.
+    """
 
     name = "ge.Round"
 
     decimals = integer(0)
+
+    def infer(self, x: Tensor) -> Tensor:
+        if abs(self.decimals) > 38:  # C1
+            raise VerifyException(f"decimals is {self.decimals}, expected -38 to 38")
+        return x
 
     def evaluate(self, x: Array) -> Array:
         import numpy as np
