@@ -20,8 +20,8 @@ from ge_xdsl.pattern.access import (
     in_block,
     operands_of,
     producer,
-    uses,
     user_of,
+    uses,
 )
 from ge_xdsl.pattern.order import BlockOrder
 
@@ -46,7 +46,7 @@ class Boundary:
 
     @property
     def block(self) -> Block | None:
-        """The graph that the outputs are in, None when there is no output or more than one graph."""
+        """The graph that the outputs are in, None for no output or several graphs."""
         blocks = [block_of(value) for value in self.outputs]
         return blocks[0] if blocks and all(b is blocks[0] for b in blocks) else None
 

@@ -93,8 +93,9 @@ class CompiledPattern:
         self.root_classes = classes_for(root)
         """The op classes that output 0 can be."""
         self.source, functions = _generate(graph, config)
-        self._first = functions[0]
-        assert self._first is not None
+        first = functions[0]
+        assert first is not None
+        self._first = first
         self._steps = [_step(graph, config, k, f) for k, f in enumerate(functions) if k]
         self._inner_order = [graph.nodes.index(op) for op in graph.boundary_order]
         self._outputs = [

@@ -137,9 +137,12 @@ class BranchSource:
             for i, value in enumerate(operands):
                 if isinstance(value, BlockArgument):
                     self.bind_input(value, f"operands[{i}]")
-                elif isinstance(value, OpResult) and isinstance(value.op, GeOp):
-                    if self.bind_node(value, value.op, i):
-                        queue.append(value.op)
+                elif (
+                    isinstance(value, OpResult)
+                    and isinstance(value.op, GeOp)
+                    and self.bind_node(value, value.op, i)
+                ):
+                    queue.append(value.op)
 
     def bind_input(self, arg: BlockArgument, source: str) -> None:
         name = f"i{arg.index}"
@@ -224,11 +227,11 @@ class BranchSource:
             tests = [f"attr is not {stored}"] if op.properties.get(spec.name) is not None else []
             if op.properties.get(spec.name) is None or same_value(want, spec.default):
                 tests.append("attr is not None")
-            self.lines += [
-                f"attr = {name}.properties.get({spec.name!r})  # {spec.name} = {attr_text(want)!r}",
-                f"if {' and '.join(tests)} "
-                f"and not same_property({name}, {spec.name!r}, {expected}): {MISS}",
-            ]
+            self.lines.append(
+                f"attr = {name}.properties.get({spec.name!r})  # {spec.name} = {attr_text(want)!r}"
+            )
+            tests.append(f"not same_property({name}, {spec.name!r}, {expected})")
+            self.lines.append(f"if {' and '.join(tests)}: {MISS}")
 
     def check_loose(self, op: GeOp, name: str) -> None:
         specs = op.prototype.attrs

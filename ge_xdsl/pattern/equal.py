@@ -77,15 +77,18 @@ def same_constant(op: GeOp, expected: Attribute | None) -> bool:
         return False
     if not _has_data(attr) or not _has_data(expected):
         return False
-    if isinstance(attr, DenseIntOrFPElementsAttr) and isinstance(
-        expected, DenseIntOrFPElementsAttr
-    ):
-        ours, theirs = attr.data.data, expected.data.data
+    ours, theirs = _raw(attr), _raw(expected)
+    if ours is not None and theirs is not None:
         if ours == theirs:
             return True
-        if len(ours) == len(theirs) and len(ours) > 1:
+        if len(ours) == len(theirs):
             return False
-    return same_array(_array(attr), _array(expected))
+    return same_array(_array(op.properties["value"]), _array(expected))
+
+
+def _raw(attr: Attribute) -> bytes | None:
+    """The bytes of an inline constant; fewer than its type says when all elements are equal."""
+    return attr.data.data if isinstance(attr, DenseIntOrFPElementsAttr) else None
 
 
 def _has_data(attr: Attribute) -> bool:

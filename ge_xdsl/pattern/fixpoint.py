@@ -20,9 +20,9 @@ from ge_xdsl.dialects.ge.graph import functions, root_blocks
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import operands_of, user_of, uses
 from ge_xdsl.pattern.compile import Edge
-from ge_xdsl.pattern.driver import GraphRewriter, RuleReport, RunReport
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import BlockIndex
+from ge_xdsl.pattern.pattern_rule import GraphRewriter, RuleReport, RunReport
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Applied, Rule
@@ -53,7 +53,7 @@ def run_fixpoint(
     for func in functions(module):
         changed = True
         while changed:
-            blocks = [block for block in root_blocks(func)]
+            blocks = list(root_blocks(func))
             changed = False
             for block in reversed(blocks):
                 run = _Fixpoint(block, rules, pass_name, infer, dce, recorders, report)

@@ -10,7 +10,6 @@ from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.pattern.access import next_op, operands_of
-from ge_xdsl.pattern.compile import Edge
 
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
@@ -26,7 +25,7 @@ class BlockIndex:
         self.stale = False
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
-        self._edges: set[Edge] | None = None
+        self._edges: set[tuple[type[Operation], int, type[Operation]]] | None = None
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self.refresh()
 
@@ -78,18 +77,16 @@ class BlockIndex:
         self.stale = True
 
     @property
-    def edges(self) -> set[Edge]:
+    def edges(self) -> set[tuple[type[Operation], int, type[Operation]]]:
         """The edges between op types that the block had at the last refresh."""
         if self._edges is None:
-            found: set[Edge] = set()
+            found: set[tuple[type[Operation], int, type[Operation]]] = set()
             op = self.block.first_op
             while op is not None:
                 cls = type(op)
-                index = 0
-                for value in operands_of(op):
+                for index, value in enumerate(operands_of(op)):
                     if type(value) is OpResult:
-                        found.add((cls, index, type(value.op)))  # pyright: ignore[reportArgumentType]
-                    index += 1
+                        found.add((cls, index, type(value.op)))
                 op = next_op(op)
             self._edges = found
         return self._edges

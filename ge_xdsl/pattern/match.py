@@ -298,7 +298,8 @@ class _Branch:
                 known = self.state.nodes.get(pattern.op)
                 reason = self.bind_node(pattern, value, known)
                 if not reason and known is None:
-                    pairs = zip(operands_of(pattern.op), operands_of(self.state.nodes[pattern.op]))
+                    matched = self.state.nodes[pattern.op]
+                    pairs = zip(operands_of(pattern.op), operands_of(matched), strict=True)
                     queue += [(p, t, pattern.op, i) for i, (p, t) in enumerate(pairs)]
             if reason:
                 at = self.state.nodes[user] if user is not None else producer(value)

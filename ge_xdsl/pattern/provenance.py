@@ -49,7 +49,9 @@ IMPL_MODE = "_op_custom_impl_mode_enum"
 IMPL_PRIORITY = (0x40, 0x20, 0x4, 0x2, 0x10, 0x8)
 """hi-float32, float32, high precision, high performance, out-of-bound, super: best first."""
 INHERITED = frozenset({*UNIQUE, *FIRST_SET, PARALLEL_GROUP, IMPL_MODE})
-MATMULS = frozenset("MatMul MatMulV2 MatMulV3 BatchMatMul BatchMatMulV2 BatchMatMulV3 GEMM".split())
+MATMULS = frozenset(
+    {"MatMul", "MatMulV2", "MatMulV3", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3", "GEMM"}
+)
 
 MAX_NAME = 255
 """Longest node name that renaming makes; a longer one is cut and gets a digest."""

@@ -30,7 +30,6 @@ from ge_xdsl.dialects.ge.types import (
 )
 from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import (
-    control_edges,
     control_predecessors,
     control_successors,
     data_uses,
@@ -103,8 +102,8 @@ def replace_in(
     check_counts(boundary, body)
     problem = fuse_problem(boundary.nodes)
     if not problem and not acyclic and may_cycle(boundary):
-        if makes_cycle(boundary.nodes, scope.order, scope.block):
-            problem = "it will create cycle after fuse"
+        cyclic = makes_cycle(boundary.nodes, scope.order, scope.block)
+        problem = "it will create cycle after fuse" if cyclic else ""
     if problem:
         raise _failure(problem, boundary)
     copy = _Copy(scope, boundary, body)
@@ -165,7 +164,10 @@ class _Copy:
                 raise _failure(f"replacement holds {op.name}, expected GE ops", boundary)
             new = _clone(op, self.values)
             new.source = op.source or source
-            (self.edges if isinstance(new, ControlEdgeOp) else self.ops).append(new)
+            if isinstance(new, ControlEdgeOp):
+                self.edges.append(new)
+            else:
+                self.ops.append(new)
 
     def _set_types(self, scope: Scope, boundary: Boundary) -> None:
         for op in self.ops if scope.infer else ():

@@ -1,0 +1,90 @@
+"""Replacing single nodes by graphs: GE's DecomposePass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from time import perf_counter
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+
+from ge_xdsl.dialects.ge.data import UnconnectedOp
+from ge_xdsl.dialects.ge.names import describe
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.errors import CompileError
+from ge_xdsl.pattern.access import operands_of, producer
+from ge_xdsl.pattern.boundary import Boundary
+from ge_xdsl.pattern.pattern_rule import UNMET, RuleReport, RunReport
+from ge_xdsl.pattern.recorder import Recorder
+from ge_xdsl.pattern.rewrite import Scope, replace_in
+from ge_xdsl.pattern.rule import APPLIED, Applied, Declined, Outcome
+
+
+def decompose(
+    block: Block,
+    op_types: Sequence[str],
+    build: Callable[[GeOp], FuncOp | None],
+    meet: Callable[[GeOp], bool | Declined] | None = None,
+    *,
+    pass_name: str = "",
+    infer: bool = True,
+    recorders: Sequence[Recorder] = (),
+) -> RunReport:
+    """Replace each node of the given types, from a snapshot of the graph: GE's DecomposePass.
+
+    The replacement has one input per tensor that the node reads (a tensor read twice counts
+    once, missing optional operands are skipped) and one output per output of the node, used or
+    not. New nodes are not visited. Raises CompileError when a replacement is None or does not
+    fit.
+    """
+    report = RunReport([RuleReport(pass_name)])
+    counts = report.rules[0]
+    started = perf_counter()
+    wanted = frozenset(op_types)
+    snapshot = [op for op in block.ops if isinstance(op, GeOp) and op.op_type in wanted]
+    scope = Scope(block, pass_name, infer)
+    try:
+        for op in snapshot if op_types else ():
+            begun = perf_counter()
+            outcome = _decompose_one(scope, op, build, meet)
+            counts.tried += 1
+            counts.matched += 1
+            counts.applied += isinstance(outcome, Applied)
+            for recorder in recorders:
+                micros = (perf_counter() - begun) * 1e6
+                recorder.attempt(pass_name, op.op_type, op, outcome, micros)
+    finally:
+        scope.origins.flush()
+    counts.micros = (perf_counter() - started) * 1e6
+    for recorder in recorders if snapshot else ():
+        recorder.swept(pass_name, pass_name, counts.tried, counts.micros)
+    return report
+
+
+def _decompose_one(
+    scope: Scope,
+    op: GeOp,
+    build: Callable[[GeOp], FuncOp | None],
+    meet: Callable[[GeOp], bool | Declined] | None,
+) -> Outcome:
+    met = True if meet is None else meet(op)
+    if isinstance(met, Declined):
+        return Declined(met.reason, met.at or op, 1, True)
+    if not met:
+        return UNMET
+    if not op.results:
+        return Declined("has no output, expected one or more", op, 1, True)
+    replacement = build(op)
+    if replacement is None:
+        raise CompileError("replacement is None, expected a graph", subject=describe(op))
+    replace_in(scope, node_boundary(op), replacement, acyclic=True)
+    return APPLIED
+
+
+def node_boundary(op: GeOp) -> Boundary:
+    """The boundary of one node: its operands, each tensor once, and all its outputs."""
+    inputs: dict[SSAValue, None] = {}
+    for value in operands_of(op):
+        if not isinstance(producer(value), UnconnectedOp):
+            inputs[value] = None
+    return Boundary(tuple(inputs), op.results, [op])

@@ -1,0 +1,164 @@
+"""The pieces that both drivers share: the rewriter, pattern rules, and reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from xdsl.builder import InsertOpInvT
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Operation
+from xdsl.pattern_rewriter import PatternRewriter
+from xdsl.rewriter import InsertPoint
+
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.errors import CompileError
+from ge_xdsl.pattern.boundary import makes_cycle
+from ge_xdsl.pattern.compile import CompiledPattern
+from ge_xdsl.pattern.index import BlockIndex
+from ge_xdsl.pattern.match import Match
+from ge_xdsl.pattern.rewrite import Scope, may_cycle, replace_in
+from ge_xdsl.pattern.rule import APPLIED, MISSED, Declined, Outcome, Rule
+
+Meet = Callable[[Match], "bool | Declined"]
+Build = Callable[[Match], "FuncOp | None"]
+
+UNMET = Declined("the requirements are not met", matched=True)
+CYCLE = Declined("fusing it would make a cycle", matched=True)
+
+
+class GraphRewriter(PatternRewriter):
+    """A rewriter that knows the block it works on: names, positions, ops by type."""
+
+    def __init__(self, scope: Scope, index: BlockIndex) -> None:
+        first = scope.block.first_op
+        assert first is not None
+        super().__init__(first)
+        self.scope = scope
+        self.index = index
+        self.modified_in_place = False
+
+    def start(self, op: Operation) -> None:
+        """Get ready for an attempt at `op`."""
+        self.has_done_action = False
+        self._current_operation = op
+
+    def insert(self, op: InsertOpInvT, insertion_point: InsertPoint | None = None) -> InsertOpInvT:
+        """Insert ops, before the op under attempt when no place is given."""
+        current = self._current_operation
+        if insertion_point is None and current is not None and current.parent is not None:
+            insertion_point = InsertPoint.before(current)
+        return super().insert(op, insertion_point)
+
+    def notify_op_modified(self, op: Operation) -> None:
+        self.modified_in_place = True
+        super().notify_op_modified(op)
+
+
+class PatternRule(Rule):
+    """A compiled pattern with its hooks: `meet` may refuse a match, `build` gives the new graph.
+
+    `build` may return one function every time: it is copied. Where it returns None the pass
+    fails, as in GE.
+    """
+
+    def __init__(
+        self,
+        pattern: CompiledPattern,
+        build: Build,
+        meet: Meet | None = None,
+        *,
+        name: str = "",
+    ) -> None:
+        self.pattern = pattern
+        self.build = build
+        self.meet = meet
+        self.name = name or pattern.name
+        self.root_types = pattern.root_types
+        self.required_types = pattern.required_types
+        self.required_edges = tuple(pattern.required_edges)
+        self.depth = pattern.depth
+
+    def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        graph = graph_of(op, rewriter)
+        match = self.pattern.match(op, graph.index)
+        if match is None:
+            return MISSED
+        outcome = self.apply(match, graph)
+        if graph is not rewriter:
+            graph.scope.origins.flush()
+        return outcome
+
+    def explain(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        graph = graph_of(op, rewriter)
+        match = self.pattern.explain(op, graph.index)
+        return match if isinstance(match, Declined) else self.apply(match, graph)
+
+    def apply(self, match: Match, graph: GraphRewriter) -> Outcome:
+        """Rewrite a match unless its requirements or a cycle forbid it.
+
+        Raises CompileError when the replacement does not fit.
+        """
+        scope = graph.scope
+        match.order = scope.order
+        if self.meet is not None:
+            met = self.meet(match)
+            if isinstance(met, Declined):
+                return Declined(met.reason, met.at or match.root, len(match.targets), True)
+            if not met:
+                return UNMET
+        boundary = match.boundary
+        if may_cycle(boundary) and makes_cycle(match.targets, scope.order, scope.block):
+            return CYCLE
+        replacement = self.build(match)
+        if replacement is None:
+            raise CompileError(
+                "replacement is None, expected a graph", subject=f"rule '{self.name}'"
+            )
+        replace_in(scope, boundary, replacement, acyclic=True)
+        return APPLIED
+
+
+def graph_of(op: GeOp, rewriter: PatternRewriter) -> GraphRewriter:
+    """The rewriter itself, or one around a stock rewriter for a single attempt."""
+    if isinstance(rewriter, GraphRewriter):
+        return rewriter
+    block = op.parent
+    assert block is not None
+    return GraphRewriter(Scope(block, rewriter=rewriter), BlockIndex(block))
+
+
+@dataclass(slots=True)
+class RuleReport:
+    """What one rule did in one run."""
+
+    rule: str
+    tried: int = 0
+    matched: int = 0
+    applied: int = 0
+    micros: float = 0.0
+
+
+@dataclass(slots=True)
+class RunReport:
+    """What the rules of one run did, in order."""
+
+    rules: list[RuleReport] = field(default_factory=list[RuleReport])
+
+    @property
+    def tried(self) -> int:
+        return sum(rule.tried for rule in self.rules)
+
+    @property
+    def matched(self) -> int:
+        """Matches, refused ones included (GE's match_times)."""
+        return sum(rule.matched for rule in self.rules)
+
+    @property
+    def applied(self) -> int:
+        """Rewrites (GE's effect_times)."""
+        return sum(rule.applied for rule in self.rules)
+
+    @property
+    def changed(self) -> bool:
+        return any(rule.applied for rule in self.rules)
