@@ -146,17 +146,25 @@ def _pieces(x: Tensor, axis: int | None, sizes: Sequence[int]) -> list[Tensor]:
     return [x.with_shape((*x.shape[:axis], size, *x.shape[axis + 1 :])) for size in sizes]
 
 
+def check_results(op: GeOp, count: int, name: str) -> None:
+    """The attribute that tells how many results there are does so."""
+    if count != len(op.results) or count < 1:
+        raise VerifyException(
+            f"{name} is {count}, expected the number of results ({len(op.results)})"
+        )
+
+
 class _EvenSplit(GeOp):
     """y[k] = the k-th of num_split equal parts of x along split_dim.
 
-    C1: num_split >= 1. C2: split_dim is in [-rank, rank). C3: num_split divides the dimension.
+    C1: num_split is the number of results. C2: split_dim is in [-rank, rank). C3: num_split
+    divides the dimension.
     """
 
     num_split: ClassVar[AttrField[int]]
 
     def parts(self, x: Tensor, axis: int | None) -> list[Tensor]:
-        if self.num_split < 1:  # C1
-            raise VerifyException(f"num_split is {self.num_split}, expected at least 1")
+        check_results(self, self.num_split, "num_split")  # C1
         if x.shape is None or axis is None:
             return _pieces(x, None, (DYNAMIC,) * self.num_split)
         axis = normalize_axis(axis, len(x.shape), "split_dim")  # C2
@@ -177,8 +185,8 @@ class _EvenSplit(GeOp):
 class SplitOp(_EvenSplit):
     """y[k] = the k-th of num_split equal parts of x along split_dim.
 
-    C1: num_split >= 1. C2: split_dim is in [-rank, rank). C3: num_split divides the dimension.
-    C4: split_dim is one i32 or i64.
+    C1: num_split is the number of results. C2: split_dim is in [-rank, rank). C3: num_split
+    divides the dimension. C4: split_dim is one i32 or i64.
     """
 
     name = "ge.Split"
@@ -199,7 +207,8 @@ class SplitOp(_EvenSplit):
 class SplitDOp(_EvenSplit):
     """y[k] = the k-th of num_split equal parts of x along split_dim.
 
-    C1: num_split >= 1. C2: split_dim is in [-rank, rank). C3: num_split divides the dimension.
+    C1: num_split is the number of results. C2: split_dim is in [-rank, rank). C3: num_split
+    divides the dimension.
     """
 
     name = "ge.SplitD"
@@ -231,9 +240,9 @@ def split_sizes(size: int, wanted: Sequence[int]) -> tuple[int, ...]:
 class SplitVOp(GeOp):
     """y[k] = the k-th part of x along split_dim, size_splits[k] long; one -1 takes the rest.
 
-    C1: num_split >= 1. C2: split_dim is in [-rank, rank). C3: size_splits adds up to the
-    dimension, with at most one -1. C4: size_splits has num_split entries. C5: split_dim and
-    size_splits are i32 or i64.
+    C1: num_split is the number of results. C2: split_dim is in [-rank, rank). C3: size_splits
+    adds up to the dimension, with at most one -1. C4: size_splits has num_split entries.
+    C5: split_dim and size_splits are i32 or i64.
     """
 
     name = "ge.SplitV"
@@ -247,8 +256,7 @@ class SplitVOp(GeOp):
     def infer(self, x: Tensor, size_splits: Tensor, split_dim: Tensor) -> list[Tensor]:
         check_index(size_splits, "size_splits")  # C5
         check_index(split_dim, "split_dim")
-        if self.num_split < 1:  # C1
-            raise VerifyException(f"num_split is {self.num_split}, expected at least 1")
+        check_results(self, self.num_split, "num_split")  # C1
         wanted, axis = known_ints(self, "size_splits"), known_int(self, "split_dim")
         if wanted is not None and len(wanted) != self.num_split:  # C4
             raise VerifyException(
@@ -312,7 +320,8 @@ class PackOp(GeOp):
 class UnpackOp(GeOp):
     """y[k] = x at position k of dimension `axis`, without that dimension.
 
-    C1: axis is in [-rank, rank) and rank >= 1. C2: the dimension is num.
+    C1: axis is in [-rank, rank) and rank >= 1. C2: the dimension is num. C3: num is the number of
+    results.
     """
 
     name = "ge.Unpack"
@@ -323,6 +332,7 @@ class UnpackOp(GeOp):
     y = variadic_result()
 
     def infer(self, x: Tensor) -> list[Tensor]:
+        check_results(self, self.num, "num")  # C3
         if x.shape is None:
             return [x.with_shape(None)] * self.num
         if not x.shape:  # C1

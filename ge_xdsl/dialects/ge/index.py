@@ -107,8 +107,8 @@ class GatherV2Op(GeOp):
 class GatherElementsOp(GeOp):
     """y[i, j, k] = x[index[i, j, k], j, k] for dim = 0, and so on for other dims.
 
-    Negative indices count from the end. C1: index is i32 or i64. C2: x and index have one rank.
-    C3: dim is in [-rank, rank). C4: index is not larger than x in any dimension but dim.
+    Negative indices count from the end. C1: index is i32 or i64. C2: x and index have one rank,
+    at least 1. C3: dim is in [-rank, rank). C4: index is not larger than x in any dimension but dim.
     """
 
     name = "ge.GatherElements"
@@ -121,6 +121,8 @@ class GatherElementsOp(GeOp):
     def infer(self, x: Tensor, index: Tensor) -> Tensor:
         check_index(index, "index")  # C1
         if x.shape is not None and index.shape is not None:
+            if not x.shape:  # C2
+                raise VerifyException("x is scalar, expected rank 1 or more")
             if len(x.shape) != len(index.shape):  # C2
                 raise VerifyException(
                     f"x and index are {shape_text(x.shape)} and {shape_text(index.shape)}, "
@@ -271,6 +273,8 @@ class FillOp(GeOp):
 
 def range_count(start: float, limit: float, delta: float, is_closed: bool) -> int:
     """ceil((limit - start) / delta), or floor(...) + 1 when closed; exact for integers."""
+    if not all(map(math.isfinite, (start, limit, delta))):
+        raise VerifyException(f"range from {start} to {limit} by {delta}, expected finite numbers")
     if delta == 0 or (limit - start) * delta < 0:
         raise VerifyException(
             f"range from {start} to {limit} by {delta}, expected a step that leads to the limit"
@@ -291,7 +295,7 @@ class RangeOp(GeOp):
     """y = start, start + delta, ... before limit (up to it when is_closed).
 
     y has the operands' element type, f32 when they differ. C1: start, limit and delta are one
-    number each. C2: delta is not 0 and leads from start to limit.
+    number each. C2: delta is not 0 and leads from start to limit, all finite.
     """
 
     name = "ge.Range"

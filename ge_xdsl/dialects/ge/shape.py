@@ -34,6 +34,8 @@ def reshaped(middle: Sequence[int], wanted: Sequence[int], copies_zero: bool) ->
     """The shape of a reshape of `middle` to `wanted`: -1 is inferred, 0 copied or taken as 0."""
     if any(d < -1 for d in wanted):
         raise VerifyException(f"shape is {list(wanted)}, expected entries >= -1")
+    if list(wanted).count(-1) > 1:
+        raise VerifyException(f"shape is {list(wanted)}, expected at most one -1")
     copied = [i for i, d in enumerate(wanted) if d == 0] if copies_zero else []
     if copied and copied[-1] >= len(middle):
         raise VerifyException(
