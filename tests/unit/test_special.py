@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from ge_xdsl.dialects.ge.special import erf, erfc
+from ge_xdsl.dialects.ge.special import _erf_single, erf, erfc
 
 POINTS = np.concatenate(
     [
@@ -34,6 +34,11 @@ def test_erf_of_f32():
     assert np.abs(found - expected).max() < 6.1e-8
     np.testing.assert_allclose(found, expected, rtol=1.2e-7)
     assert np.abs(found).max() == 1
+
+
+def test_the_fit_for_f32_before_rounding():
+    x = np.linspace(1e-6, 3.95, 20001)
+    np.testing.assert_allclose(_erf_single(x), reference(math.erf, x), rtol=2.4e-9)
 
 
 def test_erfc_keeps_relative_accuracy():
