@@ -8,6 +8,7 @@ show here (the timing in `cycles` derives it from the buffers).
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -161,7 +162,7 @@ def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Re
             kernel = kernel_of(op, kernels)
             if kernel.sym_name not in known:
                 known[kernel.sym_name] = time_kernel(kernel, chip)
-            timings.append(known[kernel.sym_name])
+            timings.append(replace(known[kernel.sym_name], ops=tuple(op.nodes)))
         elif isinstance(op, GeOp) and op.op_type not in UNCOUNTED:
             calls[op.op_type] = calls.get(op.op_type, 0) + 1
             attr = op.attributes.get(REASON)

@@ -25,6 +25,7 @@ from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, fixpipe, load_l0, mmad
@@ -71,7 +72,7 @@ class KernelSource:
         """The Python name of an SSA value."""
         found = self.names.get(value)
         if found is None:
-            stem = re.sub(r"\W", "_", value.name_hint or "v")
+            stem = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
             found, k = f"{stem}_", 0
             while found in self.taken:
                 k += 1
@@ -206,7 +207,11 @@ def _scalar(src: KernelSource, op: Instruction) -> str:
 
 
 def _cast(src: KernelSource, op: Instruction) -> str:
-    return f"{_write(src, op)}[...] = {_read(src, op, 'src')}"
+    element = tile_of(op.written).element
+    if not element.startswith("i"):
+        return f"{_write(src, op)}[...] = {_read(src, op, 'src')}"
+    src.objects[f"{element}_dtype"] = numpy_dtype(DATA_TYPES[element])
+    return f"{_write(src, op)}[...] = convert({_read(src, op, 'src')}, {element}_dtype)"
 
 
 def _dup(src: KernelSource, op: Instruction) -> str:
@@ -248,6 +253,7 @@ def compile_kernel(kernel: KernelOp) -> KernelFunction:
         "load_l0": load_l0,
         "mmad": mmad,
         "fixpipe": fixpipe,
+        "convert": convert,
         **source.objects,
     }
     exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)

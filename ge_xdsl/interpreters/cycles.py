@@ -221,7 +221,7 @@ def busiest_core(kernel: KernelOp) -> int:
 
 
 def time_kernel(kernel: KernelOp, target: Target) -> KernelTiming:
-    """The predicted time of one launch of a kernel on a target."""
+    """The predicted time of one launch of a kernel on a target; `ops` is left empty."""
     traffic = traffic_of(kernel, target)
     core = CoreSimulation(target, busiest_core(kernel), kernel.blocks, traffic.cold)
     core.block(kernel.body)
@@ -232,7 +232,7 @@ def time_kernel(kernel: KernelOp, target: Target) -> KernelTiming:
     us = target.launch_us + cycles / target.clock_mhz
     return KernelTiming(
         name=kernel.sym_name,
-        ops=tuple(kernel.nodes),
+        ops=(),
         core=kernel.core,
         blocks=kernel.blocks,
         cycles=cycles,

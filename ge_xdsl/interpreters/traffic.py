@@ -101,11 +101,8 @@ def cold_bytes(
     panels: list[_Panels], loop: ForOp | None, cores: int, capacity: float
 ) -> dict[SSAValue, tuple[float, float]]:
     """GM tile -> bytes that the cores move, and bytes that miss an L2 of `capacity` bytes."""
-    counts = [
-        -(-extent // step)
-        for extent, step in zip(loop.extents if loop else (), loop.steps if loop else ())
-        if isinstance(extent, int)
-    ]
+    dims = zip(loop.extents, loop.steps, strict=True) if loop is not None else ()
+    counts = [-(-extent // step) for extent, step in dims if isinstance(extent, int)]
     iterations = 1
     for count in counts:
         iterations *= count

@@ -1,0 +1,5 @@
+"""GE graphs to tile programs: `lower(module, target)` gives a module of kernels and launches."""
+
+from ge_xdsl.lowering.convert import convert, lower
+
+__all__ = ["convert", "lower"]

@@ -1,6 +1,6 @@
 """Kernels, launches, loops over tiles, and buffers.
 
-aicore.kernel @MatMul(%x : T, %w : T) writes (%y : T) on cube * 24 for ["fc1"] {
+aicore.kernel @MatMul(%x : T, %w : T) writes (%y : T) on cube * 24 {
   aicore.for (%m : %vm, %n : %vn) in [16, 1536] by [16, 64] over cores {
     %c = aicore.alloc : !aicore.tile<16x64xf32, l0c, nz>
     ...
@@ -198,8 +198,7 @@ def _pair(parser: Parser) -> list[Parser.Argument]:
 class KernelOp(Operation):
     """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
 
-    The last `outputs` arguments are written, the others read. `for` names the GE nodes that the
-    kernel computes.
+    The last `outputs` arguments are written, the others read.
     """
 
     name = "aicore.kernel"
@@ -225,23 +224,12 @@ class KernelOp(Operation):
         return integer_of(self, "outputs")
 
     @property
-    def nodes(self) -> list[str]:
-        """The names of the GE nodes that the kernel computes, in order."""
-        attr = self.properties.get("nodes")
-        if not isinstance(attr, ArrayAttr):
-            return []
-        items = cast("ArrayAttr[Attribute]", attr)
-        return [item.data for item in items if isinstance(item, StringAttr)]
-
-    @property
     def body(self) -> Block:
         return self.regions[0].block
 
     @classmethod
-    def make(
-        cls, name: str, core: str, blocks: int, outputs: int, nodes: Sequence[str], body: Block
-    ) -> KernelOp:
-        properties = _kernel_properties(name, core, blocks, outputs, nodes)
+    def make(cls, name: str, core: str, blocks: int, outputs: int, body: Block) -> KernelOp:
+        properties = _kernel_properties(name, core, blocks, outputs)
         return cls.create(properties=properties, regions=[Region(body)])
 
     def verify_(self) -> None:
@@ -265,11 +253,7 @@ class KernelOp(Operation):
             printer.print_string(word)
             with printer.in_parens():
                 printer.print_list(part, lambda arg: _print_argument(printer, arg))
-        printer.print_string(f" on {self.core} * {self.blocks}")
-        if self.nodes:
-            names = ", ".join(str(StringAttr(n)) for n in self.nodes)
-            printer.print_string(f" for [{names}]")
-        printer.print_string(" ")
+        printer.print_string(f" on {self.core} * {self.blocks} ")
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
     @classmethod
@@ -282,25 +266,17 @@ class KernelOp(Operation):
         core = parser.parse_identifier()
         parser.parse_punctuation("*")
         blocks = parser.parse_integer()
-        nodes: list[str] = []
-        if parser.parse_optional_keyword("for"):
-            nodes = parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, parser.parse_str_literal
-            )
         region = parser.parse_region([*inputs, *outputs])
-        properties = _kernel_properties(name, core, blocks, len(outputs), nodes)
+        properties = _kernel_properties(name, core, blocks, len(outputs))
         return cls.create(properties=properties, regions=[region])
 
 
-def _kernel_properties(
-    name: str, core: str, blocks: int, outputs: int, nodes: Sequence[str]
-) -> dict[str, Attribute]:
+def _kernel_properties(name: str, core: str, blocks: int, outputs: int) -> dict[str, Attribute]:
     return {
         "sym_name": StringAttr(name),
         "core": StringAttr(core),
         "blocks": IntegerAttr(blocks, i64),
         "outputs": IntegerAttr(outputs, i64),
-        "nodes": ArrayAttr([StringAttr(n) for n in nodes]),
     }
 
 
@@ -318,7 +294,7 @@ class LaunchOp(Operation):
     """Run a kernel on tensors: one operand per argument it reads, one result per it writes.
 
     Shapes may differ from the tiles' (a tensor is seen as a tile of the same elements in the
-    same order), the number of elements may not.
+    same order), the number of elements may not. `for` names the GE nodes that it computes.
     """
 
     name = "aicore.launch"
@@ -330,11 +306,26 @@ class LaunchOp(Operation):
         attr = self.properties["kernel"]
         return cast("SymbolRefAttr", attr).root_reference.data
 
+    @property
+    def nodes(self) -> list[str]:
+        """The names of the GE nodes that the launch computes, in order."""
+        attr = self.properties.get("nodes")
+        if not isinstance(attr, ArrayAttr):
+            return []
+        items = cast("ArrayAttr[Attribute]", attr)
+        return [item.data for item in items if isinstance(item, StringAttr)]
+
     @classmethod
     def make(
-        cls, kernel: str, operands: Sequence[SSAValue], results: Sequence[Attribute]
+        cls,
+        kernel: str,
+        operands: Sequence[SSAValue],
+        results: Sequence[Attribute],
+        nodes: Sequence[str] = (),
     ) -> LaunchOp:
         properties: dict[str, Any] = {"kernel": SymbolRefAttr(kernel)}
+        if nodes:
+            properties["nodes"] = ArrayAttr([StringAttr(n) for n in nodes])
         return cls.create(operands=operands, result_types=results, properties=properties)
 
     def verify_(self) -> None:
@@ -346,6 +337,9 @@ class LaunchOp(Operation):
         printer.print_symbol_name(self.kernel)
         with printer.in_parens():
             printer.print_list(self.operands, printer.print_ssa_value)
+        if self.nodes:
+            names = ", ".join(str(StringAttr(n)) for n in self.nodes)
+            printer.print_string(f" for [{names}]")
         printer.print_string(" : ")
         printer.print_operation_type(self)
 
@@ -355,8 +349,13 @@ class LaunchOp(Operation):
         operands = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )
+        nodes: list[str] = []
+        if parser.parse_optional_keyword("for"):
+            nodes = parser.parse_comma_separated_list(
+                parser.Delimiter.SQUARE, parser.parse_str_literal
+            )
         parser.parse_punctuation(":")
         start = parser.pos
         types = parser.parse_function_type()
         values = parser.resolve_operands(operands, types.inputs.data, start)
-        return cast("Self", cls.make(kernel, values, types.outputs.data))
+        return cast("Self", cls.make(kernel, values, types.outputs.data, nodes))

@@ -1,0 +1,106 @@
+"""Vector programs on virtual values, and the UB buffers that these values get."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from ge_xdsl.lowering.tiling import BUFFERS, Slot
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A tile-sized value: its element type, and whether it has all rows and columns or one."""
+
+    element: str
+    rows: bool = True
+    cols: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One vector instruction on virtual values; `op` is its name without `aicore.`."""
+
+    op: str
+    sources: tuple[int, ...]
+    dst: int
+    kind: str | None = None
+    value: float | None = None
+
+
+@dataclass
+class Program:
+    """A vector kernel before buffers and tile sizes are known."""
+
+    values: list[Value] = field(default_factory=list[Value])
+    steps: list[Step] = field(default_factory=list[Step])
+    inputs: list[int] = field(default_factory=list[int])
+    outputs: list[int] = field(default_factory=list[int])
+    known: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
+    """What `once` has made."""
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for programs that are the same."""
+        return (tuple(self.values), tuple(self.steps), tuple(self.inputs), tuple(self.outputs))
+
+    def add(self, value: Value) -> int:
+        """A new virtual value."""
+        self.values.append(value)
+        return len(self.values) - 1
+
+    def step(
+        self,
+        op: str,
+        sources: Sequence[int],
+        element: str,
+        kind: str | None = None,
+        value: float | None = None,
+    ) -> int:
+        """Append an instruction with a full-size result; the result."""
+        dst = self.add(Value(element))
+        self.steps.append(Step(op, tuple(sources), dst, kind, value))
+        return dst
+
+    def once(
+        self, op: str, sources: tuple[int, ...], result: Value, value: float | None = None
+    ) -> int:
+        """The result of a cast, broadcast or number, made when it is first wanted."""
+        key = (op, sources, result, value)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = self.add(result)
+            self.steps.append(Step(op, sources, found, None, value))
+        return found
+
+
+def assign(program: Program) -> tuple[list[int], list[Slot]]:
+    """The slot of each value, and the slots.
+
+    Inputs and outputs have slots of their own with two buffers, because copies run beside the
+    computation. The others share: a slot is free after its value's last use, and an instruction
+    may write where it reads.
+    """
+    last = {v: i for i, step in enumerate(program.steps) for v in step.sources}
+    slots: list[Slot] = []
+    slot_of = [-1] * len(program.values)
+    for v in (*program.inputs, *program.outputs):
+        slot_of[v] = len(slots)
+        slots.append(_slot(program.values[v], BUFFERS))
+    free: dict[Value, list[int]] = {}
+    for i, step in enumerate(program.steps):
+        for v in dict.fromkeys(step.sources):
+            own = v in program.inputs or v in program.outputs
+            if last[v] == i and not own:
+                free.setdefault(program.values[v], []).append(slot_of[v])
+        if slot_of[step.dst] < 0:
+            value = program.values[step.dst]
+            if free.get(value):
+                slot_of[step.dst] = free[value].pop()
+            else:
+                slot_of[step.dst] = len(slots)
+                slots.append(_slot(value, 1))
+    return slot_of, slots
+
+
+def _slot(value: Value, buffers: int) -> Slot:
+    return Slot(value.element, value.rows, value.cols, buffers)

@@ -1,0 +1,67 @@
+"""What a kernel's legality depends on the chip for: capacities, layouts, cores, paths."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.aicore.move import LoadL0aOp
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp
+from ge_xdsl.dialects.aicore.types import tile_of
+from ge_xdsl.errors import CompileError
+from ge_xdsl.targets.target import Target
+
+CORE_PIPES = {
+    "cube": ("S", "MTE2", "MTE1", "M", "FIX"),
+    "vector": ("S", "MTE2", "V", "MTE3"),
+}
+"""Core kind -> the pipes that it has where cube and vector cores are apart."""
+
+
+def check(module: ModuleOp, target: Target) -> None:
+    """Raise CompileError for the first kernel that the target cannot run."""
+    for op in module.body.block.ops:
+        if isinstance(op, KernelOp):
+            check_kernel(op, target)
+
+
+def check_kernel(kernel: KernelOp, target: Target) -> None:
+    """Raise CompileError unless the kernel fits the target's cores and memories."""
+    subject = f"aicore.kernel @{kernel.sym_name}"
+    have = target.cores(kernel.core)
+    if kernel.blocks > have:
+        raise CompileError(
+            f"runs on {kernel.blocks} {kernel.core} cores, expected at most {have}",
+            subject=subject,
+        )
+    used: dict[str, int] = {}
+    for op in kernel.walk():
+        if isinstance(op, AllocOp):
+            tile = tile_of(op.results[0])
+            used[tile.space] = used.get(tile.space, 0) + tile.bytes * op.buffers
+        elif isinstance(op, Instruction):
+            _check_instruction(op, kernel, target)
+    for space, size in used.items():
+        capacity = target.capacity(space)
+        if size > capacity:
+            raise CompileError(
+                f"takes {size} bytes of {space}, expected at most {capacity} on {target.name}",
+                subject=subject,
+            )
+
+
+def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:
+    subject = f"{op.name} in @{kernel.sym_name}"
+    if op.pipe not in CORE_PIPES[kernel.core]:
+        raise CompileError(
+            f"runs on pipe {op.pipe}, expected one of a {kernel.core} core", subject=subject
+        )
+    if isinstance(op, LoadL0aOp):
+        written: SSAValue = op.written
+        layout = tile_of(written).layout
+        if layout != target.l0a_layout:
+            raise CompileError(
+                f"l0a is in layout {layout}, expected {target.l0a_layout} on {target.name}",
+                subject=subject,
+            )

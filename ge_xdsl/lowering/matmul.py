@@ -1,0 +1,282 @@
+"""Matrix products to one cube kernel.
+
+    for each tile of y, dealt to the cube cores:
+        for k1 in k:                              copy_gm_l1 both factors
+            for k0 in k1:                         load_l0a, load_l0b, mmad into L0C
+        fixpipe to GM (cast, relu)
+
+Sums run in f32 in L0C over the whole of k; a bias is where the sum starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.move import CopyGmL1Op, LoadBiasOp, LoadL0aOp, LoadL0bOp
+from ge_xdsl.dialects.aicore.op import Index
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import Tensor, tensor_of
+from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling, matmul_tiling
+from ge_xdsl.targets.target import Target
+
+TRANSPOSE = {
+    "MatMul": ("transpose_x1", "transpose_x2"),
+    "MatMulV2": ("transpose_x1", "transpose_x2"),
+    "BatchMatMul": ("adj_x1", "adj_x2"),
+    "BatchMatMulV2": ("adj_x1", "adj_x2"),
+}
+"""Op type -> the attributes that transpose the factors."""
+FACTORS = ("f16", "bf16", "f32")
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A matrix product as a kernel computes it.
+
+    `a` and `b` are the shapes of the factors in GM, (rows, columns) or (batch, rows, columns)
+    with a batch of 1 where one matrix serves all.
+    """
+
+    a: tuple[int, ...]
+    b: tuple[int, ...]
+    y: tuple[int, ...]
+    transpose_a: bool
+    transpose_b: bool
+    element: str
+    bias: str
+    """Element type of the bias, '' without one."""
+    relu: bool
+
+    @property
+    def k(self) -> int:
+        return self.a[-2] if self.transpose_a else self.a[-1]
+
+
+def reason(op: GeOp, target: Target) -> str:
+    """Why an op cannot be a cube kernel, '' when it can."""
+    if op.op_type not in TRANSPOSE:
+        return "no lowering"
+    if "cube" not in target.lowers:
+        return f"no cube kernels for {target.name}"
+    for value in (*op.operands, *op.results):
+        tensor = static_tensor(value)
+        if tensor is None:
+            return "no lowering for a shape that is empty or not static"
+        if element_of(tensor.dtype) not in FACTORS:
+            return f"no lowering for element type {tensor.dtype.name}"
+    found = product_of(op, False)
+    return found if isinstance(found, str) else ""
+
+
+def product_of(op: GeOp, relu: bool) -> Product | str:
+    """An op's product, or why there is none."""
+    x1, x2 = (tensor_of(v.type) for v in op.operands[:2])
+    t1, t2 = (bool(op.get_attr(name)) for name in TRANSPOSE[op.op_type])
+    a, b = list(x1.shape or ()), list(x2.shape or ())
+    if len(a) == 1:
+        a, t1 = [1, *a], False
+    if len(b) == 1:
+        b, t2 = [*b, 1], False
+    m = a[-1] if t1 else a[-2]
+    n = b[-2] if t2 else b[-1]
+    bias = _bias(op, n)
+    if isinstance(bias, Tensor) and element_of(bias.dtype) == "bf16":
+        return "no lowering for a bias of element type bf16"
+    if isinstance(bias, str):
+        return bias
+    element = element_of(x1.dtype)
+    kind = element_of(bias.dtype) if bias is not None else ""
+    batch_a, batch_b = _count(a[:-2]), _count(b[:-2])
+    if batch_b == 1 and not t1:
+        # one right factor: the batch is more rows
+        rows = (batch_a * a[-2], a[-1])
+        return Product(rows, tuple(b[-2:]), (rows[0], n), t1, t2, element, kind, relu)
+    if batch_a != batch_b and 1 not in (batch_a, batch_b) or not _aligned(a[:-2], b[:-2]):
+        return "no lowering for batches that broadcast in part"
+    batch = max(batch_a, batch_b)
+    shapes = (batch_a, *a[-2:]), (batch_b, *b[-2:]), (batch, m, n)
+    return Product(*shapes, t1, t2, element, kind, relu)
+
+
+def _bias(op: GeOp, n: int) -> Tensor | str | None:
+    """The tensor of the bias, a reason why it cannot be one, or None."""
+    if len(op.operands) < 3:
+        return None
+    tensor = tensor_of(op.operands[2].type)
+    if tensor.size() != n:
+        return "no lowering for a bias that is not one row"
+    return tensor
+
+
+def _aligned(a: Sequence[int], b: Sequence[int]) -> bool:
+    """Whether the batches are equal or one of them is a single matrix."""
+    left = [d for d in a if d != 1]
+    right = [d for d in b if d != 1]
+    return not left or not right or list(a) == list(b)
+
+
+def _count(dims: Sequence[int]) -> int:
+    out = 1
+    for dim in dims:
+        out *= dim
+    return out
+
+
+def matmul_kernel(name: str, product: Product, target: Target) -> KernelOp:
+    """The kernel of a product; its arguments are a, b, the bias if there is one, and y."""
+    size = Tile((1,), product.element, "gm").size
+    batch = product.y[0] if len(product.y) == 3 else 1
+    m, n = product.y[-2:]
+    shape = MatmulShape(batch, m, n, product.k, size, size, bool(product.bias))
+    tiling = matmul_tiling(shape, target)
+    args = [Tile(product.a, product.element, "gm"), Tile(product.b, product.element, "gm")]
+    names = ["a", "b"]
+    if product.bias:
+        args.append(Tile((1, n), product.bias, "gm"))
+        names.append("bias")
+    args.append(Tile(product.y, product.element, "gm"))
+    block = Block(arg_types=[tile.type for tile in args])
+    for arg, hint in zip(block.args, [*names, "y"], strict=True):
+        arg.name_hint = hint
+    count = batch * -(-m // tiling.m) * -(-n // tiling.n)
+    _Body(product, tiling, target, block).fill()
+    return KernelOp.make(name, "cube", min(count, target.cube_cores), 1, block)
+
+
+class _Body:
+    """Fills the body of a product's kernel."""
+
+    def __init__(
+        self, product: Product, tiling: MatmulTiling, target: Target, block: Block
+    ) -> None:
+        self.product = product
+        self.tiling = tiling
+        self.target = target
+        self.block = block
+
+    def fill(self) -> None:
+        tiling, product = self.tiling, self.product
+        steps = [1] * (len(product.y) - 2) + [tiling.m, tiling.n]
+        hints = ["p", "m", "n"][-len(steps) :]
+        loop = ForOp.make(product.y, steps, hints, over_cores=True)
+        self.block.add_op(loop)
+        origins = [loop.origin(i) for i in range(len(steps))]
+        self.batch = origins[:-2]
+        self.m, self.n = origins[-2:]
+        self.vm, self.vn = loop.length(len(steps) - 2), loop.length(len(steps) - 1)
+        body = loop.body
+        start = self.bias(body) if product.bias else None
+        c = alloc(body, Tile((tiling.m, tiling.n), "f32", "l0c", "nz"), "c", tiling.c_buffers)
+        outer = ForOp.make([product.k], [tiling.k1], ["k1"])
+        body.add_op(outer)
+        self.l1_loop(outer, c, start)
+        window: list[Index] = [*self.batch, self.m, self.n]
+        y = self.block.args[-1]
+        body.add_op(
+            FixpipeOp.build(
+                c, y, offsets=window, sizes=[self.vm, self.vn], relu=product.relu or None
+            )
+        )
+
+    def bias(self, body: Block) -> SSAValue:
+        """Bring the tile's part of the bias to BT."""
+        n = self.tiling.n
+        arg = self.block.args[2]
+        row = alloc(body, Tile((1, n), self.product.bias, "l1"), "bias_l1", BUFFERS)
+        table = alloc(body, Tile((1, n), "f32", "bt"), "bias_bt", BUFFERS)
+        body.add_op(CopyGmL1Op.build(arg, row, offsets=[0, self.n], sizes=[1, self.vn]))
+        body.add_op(LoadBiasOp.build(row, table, offsets=[0, 0], sizes=[1, self.vn]))
+        return table
+
+    def l1_loop(self, outer: ForOp, c: SSAValue, start: SSAValue | None) -> None:
+        """Bring k1 columns of a and rows of b to L1, then multiply them."""
+        product, tiling, body = self.product, self.tiling, outer.body
+        k1, vk1 = outer.origin(0), outer.length(0)
+        shape_a = _turned((tiling.m, tiling.k1), product.transpose_a)
+        a1 = alloc(body, Tile(shape_a, product.element, "l1", "nz"), "a1", BUFFERS)
+        body.add_op(
+            CopyGmL1Op.build(
+                self.block.args[0],
+                a1,
+                offsets=self.window(product.a, self.m, k1, product.transpose_a),
+                sizes=_turned((self.vm, vk1), product.transpose_a),
+            )
+        )
+        shape_b = _turned((tiling.k1, tiling.n), product.transpose_b)
+        b1 = alloc(body, Tile(shape_b, product.element, "l1", "nz"), "b1", BUFFERS)
+        body.add_op(
+            CopyGmL1Op.build(
+                self.block.args[1],
+                b1,
+                offsets=self.window(product.b, k1, self.n, product.transpose_b),
+                sizes=_turned((vk1, self.vn), product.transpose_b),
+            )
+        )
+        inner = ForOp.make([vk1], [tiling.k0], ["k0"])
+        body.add_op(inner)
+        self.l0_loop(inner, (a1, b1, c), start, k1)
+
+    def l0_loop(
+        self,
+        inner: ForOp,
+        tiles: tuple[SSAValue, SSAValue, SSAValue],
+        start: SSAValue | None,
+        k1: SSAValue,
+    ) -> None:
+        """Bring k0 of them to L0 and multiply."""
+        product, tiling, body = self.product, self.tiling, inner.body
+        a1, b1, c = tiles
+        k0, vk0 = inner.origin(0), inner.length(0)
+        layout = self.target.l0a_layout
+        a0 = alloc(body, Tile((tiling.m, tiling.k0), product.element, "l0a", layout), "a0", BUFFERS)
+        body.add_op(
+            LoadL0aOp.build(
+                a1,
+                a0,
+                offsets=_turned((0, k0), product.transpose_a),
+                sizes=[self.vm, vk0],
+                transpose=product.transpose_a or None,
+            )
+        )
+        b0 = alloc(body, Tile((tiling.k0, tiling.n), product.element, "l0b", "zn"), "b0", BUFFERS)
+        body.add_op(
+            LoadL0bOp.build(
+                b1,
+                b0,
+                offsets=_turned((k0, 0), product.transpose_b),
+                sizes=[vk0, self.vn],
+                transpose=product.transpose_b or None,
+            )
+        )
+        factors = [a0, b0, c] if start is None else [a0, b0, start, c]
+        sizes: list[Index] = [self.vm, self.vn, vk0]
+        init = "zero" if start is None else "bias"
+        body.add_op(MmadOp.build(*factors, sizes=sizes, at=[k1, k0], init=init))
+
+    def window(
+        self, shape: Sequence[int], row: SSAValue, col: SSAValue, transposed: bool
+    ) -> list[Index]:
+        """Where a factor's tile stands in GM."""
+        lead: list[Index] = []
+        if len(shape) == 3:
+            lead = [self.batch[0] if shape[0] > 1 else 0]
+        return [*lead, *_turned((row, col), transposed)]
+
+
+def _turned(pair: tuple[Index, Index], turn: bool) -> tuple[Index, Index]:
+    return (pair[1], pair[0]) if turn else pair
+
+
+def alloc(block: Block, tile: Tile, hint: str, buffers: int = 1) -> SSAValue:
+    """Add an alloc to a block; the tile."""
+    op: Operation = AllocOp.make(tile.type, buffers)
+    op.results[0].name_hint = hint
+    block.add_op(op)
+    return op.results[0]

@@ -1,0 +1,181 @@
+"""Tile shapes from a target's capacities: integer arithmetic only, no IR.
+
+Matrix product: every candidate tile of y that fits the memories is priced by the target's costs,
+and the cheapest is taken. Elementwise: the largest tile that fits UB, cut so that all cores get
+an equal number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ge_xdsl.dialects.aicore.types import Tile, padded
+from ge_xdsl.errors import CompileError
+from ge_xdsl.targets.cost import Work, ceil_div, cost
+from ge_xdsl.targets.target import Target
+
+BLOCK = 16
+"""Rows and columns of a cube block: tile sizes are multiples of it."""
+TILE_SIZES = (16, 32, 48, 64, 96, 128, 192, 256)
+MAX_STEPS = 4
+"""The largest number of L0 tiles in an L1 tile along k."""
+BUFFERS = 2
+"""Buffers of everything that one pipe fills while another reads."""
+MAX_VECTOR_TILE = 16384
+"""Elements of the largest vector tile: 32 KB of f16 are enough for full bandwidth."""
+MIN_VECTOR_TILE = 512
+"""Elements below which a tile is not cut further to occupy more cores."""
+LINE = 64
+"""Vector tiles are cut at multiples of this many elements."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatmulTiling:
+    """A tile of y is m x n; along k, L1 holds k1 and L0 holds k0 at a time."""
+
+    m: int
+    n: int
+    k0: int
+    k1: int
+    c_buffers: int
+    """Buffers of the tile of y in L0C."""
+
+
+@dataclass(frozen=True, slots=True)
+class MatmulShape:
+    """y[b] = x1[b] x2[b] with `size`-byte factors and `out_size`-byte results."""
+
+    batch: int
+    m: int
+    n: int
+    k: int
+    size: int
+    out_size: int
+    bias: bool = False
+
+
+def matmul_tiling(shape: MatmulShape, target: Target) -> MatmulTiling:
+    """The cheapest tiling that fits; of equal ones the first with the largest tile."""
+    best: tuple[float, int, MatmulTiling] | None = None
+    for m in _candidates(shape.m):
+        for n in _candidates(shape.n):
+            tiling = _fill(shape, m, n, target)
+            if tiling is None:
+                continue
+            key = (matmul_cycles(shape, tiling, target), -m * n)
+            if best is None or key < best[:2]:
+                best = (*key, tiling)
+    if best is None:
+        raise CompileError(f"no tile fits the memories of {target.name}, expected one")
+    return best[2]
+
+
+def _candidates(extent: int) -> list[int]:
+    """Tile sizes that are not larger than the padded extent, which is one itself if small."""
+    whole = padded(extent, BLOCK)
+    sizes = [size for size in TILE_SIZES if size < whole]
+    return [*sizes, whole] if whole <= TILE_SIZES[-1] else sizes
+
+
+def _fill(shape: MatmulShape, m: int, n: int, target: Target) -> MatmulTiling | None:
+    """The tiling with an m x n tile and the longest k that fit, None when nothing fits."""
+    if m * n * 4 > target.capacity("l0c"):
+        return None
+    if shape.bias and n * 4 * BUFFERS > target.capacity("bt"):
+        return None
+    whole = padded(shape.k, BLOCK)
+    per_l0 = min(
+        target.capacity("l0a") // (m * shape.size * BUFFERS),
+        target.capacity("l0b") // (n * shape.size * BUFFERS),
+    )
+    k0 = min(per_l0 // BLOCK * BLOCK, whole)
+    if not k0:
+        return None
+    room = target.capacity("l1") - (n * 4 * BUFFERS if shape.bias else 0)
+    steps = min(room // ((m + n) * k0 * shape.size * BUFFERS), MAX_STEPS, ceil_div(whole, k0))
+    if not steps:
+        return None
+    double = 2 * m * n * 4 <= target.capacity("l0c")
+    return MatmulTiling(m, n, k0, min(k0 * steps, whole), 2 if double else 1)
+
+
+def matmul_cycles(shape: MatmulShape, tiling: MatmulTiling, target: Target) -> float:
+    """A bound on the cycles of the most loaded core: rounds of tiles, the slowest pipe each."""
+    m, n = min(tiling.m, shape.m), min(tiling.n, shape.n)
+    tiles = shape.batch * ceil_div(shape.m, tiling.m) * ceil_div(shape.n, tiling.n)
+    rounds = ceil_div(tiles, target.cube_cores)
+    k0, k1 = min(tiling.k0, shape.k), min(tiling.k1, shape.k)
+    size = shape.size
+    cube = cost(Work("mmad", m=m, n=n, k=k0, size=size), target).busy
+    rows, cols = padded(m, BLOCK), padded(n, BLOCK)
+    load = cost(Work("l1_l0a", bytes=rows * k0 * size), target).busy
+    load += cost(Work("l1_l0b", bytes=cols * k0 * size), target).busy
+    move = cost(Work("gm_l1", bytes=m * k1 * size, rows=m), target).busy
+    move += cost(Work("gm_l1", bytes=n * k1 * size, rows=k1), target).busy
+    out = cost(Work("fixpipe", bytes=m * n * shape.out_size, elements=m * n), target).busy
+    per_tile = max(ceil_div(shape.k, k0) * max(cube, load), ceil_div(shape.k, k1) * move)
+    drain = out if tiling.c_buffers == 1 else 0.0
+    first = move + target.l1_latency + out
+    return rounds * max(per_tile + drain, out) + first
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """A UB tile of a vector kernel: full size, or one row or one column of it."""
+
+    element: str
+    rows: bool
+    cols: bool
+    buffers: int
+
+    def tile(self, rows: int, cols: int) -> Tile:
+        """The tile that it is when a full one has rows x cols elements."""
+        return Tile((rows if self.rows else 1, cols if self.cols else 1), self.element, "ub")
+
+
+def slots_bytes(slots: Sequence[Slot], rows: int, cols: int) -> int:
+    """Bytes of UB that the slots take."""
+    return sum(slot.tile(rows, cols).bytes * slot.buffers for slot in slots)
+
+
+def vector_tiling(shape: Sequence[int], slots: Sequence[Slot], target: Target) -> tuple[int, int]:
+    """Rows and columns of the tile; `shape` ends with them and loops over what is before.
+
+    Raises CompileError when not even a tile of one row of `LINE` elements fits.
+    """
+    rows, cols = shape[-2:]
+    lead = 1
+    for dim in shape[:-2]:
+        lead *= dim
+    capacity = target.capacity("ub")
+    limit = MAX_VECTOR_TILE
+    tile = _cut(rows, cols, lead, limit, target.vector_cores)
+    while slots_bytes(slots, *tile) > capacity:
+        if limit <= LINE:
+            raise CompileError(
+                f"a tile of {LINE} elements takes {slots_bytes(slots, *tile)} bytes of UB, "
+                f"expected at most {capacity}"
+            )
+        limit = max(LINE, limit * 7 // 8)
+        tile = _cut(rows, cols, lead, limit, target.vector_cores)
+    return tile
+
+
+def _cut(rows: int, cols: int, lead: int, limit: int, cores: int) -> tuple[int, int]:
+    """A tile of at most `limit` elements, as many tiles as give every core the same number.
+
+    Whole rows are kept together unless one is too long, or there are fewer rows than cores.
+    """
+    if cols <= limit and lead * rows >= cores:
+        parts = ceil_div(rows, max(1, limit // cols))
+        wanted = ceil_div(lead * parts, cores) * cores // lead
+        parts = min(rows, max(parts, min(wanted, rows * cols // MIN_VECTOR_TILE)))
+        return ceil_div(rows, parts), cols
+    parts = ceil_div(cols, max(LINE, limit // LINE * LINE))
+    wanted = ceil_div(lead * rows * parts, cores) * cores // (lead * rows)
+    parts = max(parts, min(wanted, cols // MIN_VECTOR_TILE))
+    height = 1
+    if parts == 1:
+        height = max(1, min(rows, limit // cols, MIN_VECTOR_TILE // cols))
+    return height, min(cols, padded(ceil_div(cols, parts), LINE))
