@@ -20,6 +20,9 @@ from ge_xdsl.errors import CompileError
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
+EVALUATION_ERRORS = (ValueError, IndexError, TypeError, MemoryError, ArithmeticError)
+"""What numpy raises for values that an op is not defined on."""
+
 Observer = Callable[[Operation, Sequence["Array"]], None]
 """Called after each op with the op and its results."""
 
@@ -102,7 +105,7 @@ def run_op(op: GeOp, arrays: Sequence[Array], observer: Observer | None = None) 
     try:
         with np.errstate(all="ignore"):
             return op.execute(arrays)
-    except (ValueError, IndexError, TypeError, MemoryError, ZeroDivisionError) as error:
+    except EVALUATION_ERRORS as error:
         text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
         raise CompileError(text, subject=describe(op), location=op.source) from error
 
