@@ -108,7 +108,8 @@ class GatherElementsOp(GeOp):
     """y[i, j, k] = x[index[i, j, k], j, k] for dim = 0, and so on for other dims.
 
     Negative indices count from the end. C1: index is i32 or i64. C2: x and index have one rank,
-    at least 1. C3: dim is in [-rank, rank). C4: index is not larger than x in any dimension but dim.
+    at least 1. C3: dim is in [-rank, rank). C4: index is not larger than x in any dimension
+    but dim.
     """
 
     name = "ge.GatherElements"
