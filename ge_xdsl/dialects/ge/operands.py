@@ -12,6 +12,10 @@ from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Layout, Tensor
 
 
+LIST_LIMIT = 256
+"""Most entries of a list of axes, dimensions or pads; a type must not ask for a longer shape."""
+
+
 def known_ints(op: GeOp, name: str) -> tuple[int, ...] | None:
     """The integers of a constant operand, flat; None while they are unknown or it is absent."""
     array = op.constant(name)
@@ -41,7 +45,10 @@ def vector_length(tensor: Tensor, name: str) -> int:
         return DYNAMIC
     if len(tensor.shape) > 1:
         raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank 1")
-    return tensor.shape[0] if tensor.shape else 1
+    length = tensor.shape[0] if tensor.shape else 1
+    if length > LIST_LIMIT:
+        raise VerifyException(f"{name} has {length} entries, expected at most {LIST_LIMIT}")
+    return length
 
 
 def check_scalar(tensor: Tensor, name: str) -> None:

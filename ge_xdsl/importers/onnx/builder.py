@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import StringAttr
@@ -48,6 +48,7 @@ class Builder:
         self.counters: dict[str, int] = {}
         self.node: Node | None = None
         self.inline: dict[tuple[Any, ...], Attribute] = {}
+        self.element_types: dict[Any, DataType] = {}
 
     # Names
 
@@ -122,7 +123,7 @@ class Builder:
     def const(self, array: Array, name: str) -> SSAValue:
         """A Const node with these values, which are kept and not copied when there are many."""
         attr = self._const_attr(array, name)
-        tensor = Tensor(dtype_of_numpy(array.dtype), array.shape)
+        tensor = Tensor(self._element_type(array.dtype), array.shape)
         op = ConstOp.create(
             result_types=(tensor.type,),
             properties={"value": attr},
@@ -135,29 +136,42 @@ class Builder:
     def _const_attr(self, array: Array, name: str) -> Attribute:
         if array.size > INLINE_LIMIT:
             return const_attr(array, name)
-        key = (array.dtype.num, array.dtype.name, array.shape, array.tobytes())
+        key = (array.dtype, array.shape, array.tobytes())
         found = self.inline.get(key)
         if found is None:
             found = self.inline[key] = const_attr(array, name)
         return found
 
-    def helper(self, values: Any, dtype: str, role: str = "Const") -> SSAValue:
+    def _element_type(self, dtype: Any) -> DataType:
+        found = self.element_types.get(dtype)
+        if found is None:
+            found = self.element_types[dtype] = dtype_of_numpy(dtype)
+        return found
+
+    def helper(self, values: int | Iterable[int], dtype: str) -> SSAValue:
         """A Const that the conversion of the current node needs: `<node>_Const`."""
         import numpy as np
 
-        return self.const(np.array(values, dtype), self.part_name(role))
+        numbers = values if isinstance(values, int) else list(values)
+        try:
+            array = np.array(numbers, dtype)
+        except OverflowError:
+            raise self.error(f"has the numbers {numbers}, expected {dtype}") from None
+        return self.const(array, self.part_name("Const"))
 
-    def like(self, values: Any, value: SSAValue, role: str = "Const") -> SSAValue:
-        """A Const in the element type of `value`; raises CompileError while that is unknown."""
+    def like(self, number: float, value: SSAValue) -> SSAValue:
+        """A scalar Const in the element type of `value`; refused when that does not hold it."""
         import numpy as np
 
         from ge_xdsl.dialects.ge.types import numpy_dtype
 
         dtype = self.dtype(value)
         try:
-            return self.const(np.array(values, numpy_dtype(dtype)), self.part_name(role))
+            with np.errstate(over="ignore"):  # the default limits of Clip are infinite in f16
+                array = np.array(number, numpy_dtype(dtype))
+            return self.const(array, self.part_name("Const"))
         except BUILD_ERRORS as error:
-            raise self.error(f"constant of {dtype.name}, {error}") from error
+            raise self.error(f"{number} is no {dtype.name}, {error}") from error
 
     # What is known of a value
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ge_xdsl.dialects.ge.op import extra_key
 from ge_xdsl.dialects.ge.types import DYNAMIC
@@ -31,7 +31,7 @@ def conv(node: Node, g: Builder) -> SSAValue:
         "groups": groups,
         "data_format": "NCHW",
     }
-    extra = {}
+    extra: dict[str, Attribute] = {}
     if window.auto_pad != "NOTSET":
         extra[extra_key("auto_pad")] = StringAttr(window.auto_pad)
     name = g.part_name("Conv2D")
@@ -44,9 +44,9 @@ def _check_shapes(node: Node, g: Builder, groups: int) -> None:
     weight, x = g.shape(node.input(1)), g.shape(node.input(0))
     kernel = node.integers("kernel_shape")
     assert weight is not None
-    if kernel is not None and any(
-        len(kernel) != len(weight) - 2 or DYNAMIC != w != k
-        for k, w in zip(kernel, weight[2:], strict=False)
+    if kernel is not None and (
+        len(kernel) != len(weight) - 2
+        or any(w not in (k, DYNAMIC) for k, w in zip(kernel, weight[2:], strict=True))
     ):
         node.fail(f"attribute 'kernel_shape' is {kernel}, expected {list(weight[2:])} as in W")
     if groups < 1:

@@ -21,6 +21,7 @@ def in_order(nodes: Sequence[NodeProto], defined: Collection[str]) -> Sequence[N
     producer: dict[str, int] = {}
     for index, node in enumerate(nodes):
         for output in node.output:
+            check_text(output)
             if output in producer or output in defined:
                 raise CompileError(
                     f"the name '{output}' is given to two values, expected unique names",
@@ -32,6 +33,13 @@ def in_order(nodes: Sequence[NodeProto], defined: Collection[str]) -> Sequence[N
     if all(max(found, default=-1) < index for index, found in enumerate(sources)):
         return nodes
     return _sorted(nodes, sources)
+
+
+def check_text(*names: object) -> None:
+    """Refuse strings that the protobuf library could not decode and left as bytes."""
+    for name in names:
+        if not isinstance(name, str):
+            raise CompileError(f"a name is {name!r}, expected UTF-8 text")
 
 
 def _sorted(nodes: Sequence[NodeProto], sources: Sequence[set[int]]) -> list[NodeProto]:

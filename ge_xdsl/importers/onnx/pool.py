@@ -32,6 +32,9 @@ def _pool(node: Node, g: Builder, op_type: str, attrs: dict[str, Any]) -> SSAVal
     kernel = kernel_of(node)
     rank = spatial(node, len(kernel) + 2)
     window = window_of(node, rank)
+    shape = g.shape(x)
+    if shape is not None and len(shape) != rank + 2:
+        node.fail(f"the input has rank {len(shape)}, expected {rank + 2} for the kernel {kernel}")
     if window.dilations != [1] * rank:
         node.fail(f"attribute 'dilations' is {window.dilations}, expected {[1] * rank}")
     ceil_mode = node.flag("ceil_mode", False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.dialects.ge.store import RANK_LIMIT, inside, open_regular
 from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
-from ge_xdsl.errors import CompileError
+from ge_xdsl.importers.onnx.order import check_text
 
 if TYPE_CHECKING:
     from onnx import TensorProto
@@ -133,6 +133,7 @@ class TensorReader:
 
     def _external(self, tensor: TensorProto, size: int) -> memoryview:
         entries = {entry.key: entry.value for entry in tensor.external_data}
+        check_text(*entries.values())
         if self.folder is None:
             raise ValueError("has external data, expected a model that was read from a file")
         path = inside(self.folder, entries.get("location", ""), "external data", self.file)
@@ -192,5 +193,3 @@ def read_file(path: Path) -> memoryview:
 
 MAP_FROM = 2**22
 """Model files of at least this many bytes are memory-mapped."""
-
-__all__ = ["CompileError", "TensorReader", "element_count", "element_type", "read_file"]

@@ -45,13 +45,13 @@ def window_of(node: Node, rank: int) -> Window:
     return Window(strides, dilations, pads if auto_pad == "NOTSET" else [0] * (2 * rank), auto_pad)
 
 
-def kernel_of(node: Node, rank: int | None = None) -> list[int]:
+def kernel_of(node: Node) -> list[int]:
     """The required kernel shape of a pool."""
     kernel = node.integers("kernel_shape")
     if not kernel:
         node.fail("attribute 'kernel_shape' is missing, it is required")
-    if min(kernel) < 1 or (rank is not None and len(kernel) != rank):
-        node.fail(f"attribute 'kernel_shape' is {kernel}, expected {rank} positive integers")
+    if min(kernel) < 1:
+        node.fail(f"attribute 'kernel_shape' is {kernel}, expected positive integers")
     return kernel
 
 

@@ -1,0 +1,77 @@
+"""Small ONNX models for tests, and running them in onnxruntime and on the imported graph."""
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+from ge_xdsl.dialects.ge.graph import main_function, verify
+from ge_xdsl.importers.onnx.reader import import_onnx_bytes
+from ge_xdsl.interpreters.ge import run_function
+
+
+def value(name, array, dims=None):
+    """The declaration of a graph input like `array`; `dims` overrides its shape."""
+    dtype = helper.np_dtype_to_tensor_dtype(array.dtype)
+    return helper.make_tensor_value_info(name, dtype, array.shape if dims is None else dims)
+
+
+def model(nodes, inputs, outputs, opset=17, initializers=(), dims=None, value_info=()):
+    """A model; `inputs` maps names to arrays, `outputs` names (untyped) or declarations."""
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [value(name, array, (dims or {}).get(name)) for name, array in inputs.items()],
+        [
+            helper.make_empty_tensor_value_info(out) if isinstance(out, str) else out
+            for out in outputs
+        ],
+        [numpy_helper.from_array(array, name) for name, array in dict(initializers).items()],
+        value_info=list(value_info),
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
+    made.ir_version = 8
+    return made
+
+
+def by_onnxruntime(made, inputs, folder=None):
+    """The outputs that onnxruntime computes; the model is written to `folder` when given."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    source = made.SerializeToString()
+    if folder is not None:
+        source = str(folder)
+    session = onnxruntime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    return session.run(None, inputs)
+
+
+def imported(made):
+    """The imported and verified module."""
+    module = import_onnx_bytes(made.SerializeToString(), "model.onnx")
+    verify(module)
+    return module
+
+
+def by_reference(made, inputs):
+    """The outputs of the imported graph in the reference interpreter."""
+    return run_function(main_function(imported(made)), inputs)
+
+
+def check(made, inputs, tolerance=1e-5):
+    """The imported graph gives what onnxruntime gives: shapes, types and values."""
+    expected = by_onnxruntime(made, inputs)
+    found = by_reference(made, inputs)
+    assert len(found) == len(expected)
+    for ours, theirs in zip(found, expected, strict=True):
+        theirs = np.asarray(theirs)
+        assert ours.dtype == theirs.dtype
+        assert ours.shape == theirs.shape
+        if theirs.dtype.kind == "f":
+            limit = tolerance * max(1.0, float(np.nanmax(np.abs(theirs), initial=0)))
+            np.testing.assert_allclose(ours, theirs, rtol=0, atol=limit, equal_nan=True)
+        else:
+            np.testing.assert_array_equal(ours, theirs)
+
+
+__all__ = ["by_onnxruntime", "by_reference", "check", "imported", "model", "onnx", "value"]
