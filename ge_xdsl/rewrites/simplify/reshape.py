@@ -7,12 +7,12 @@ from typing import cast
 from xdsl.dialects.builtin import IntegerAttr
 from xdsl.pattern_rewriter import PatternRewriter
 
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.op import NAME, GeOp
 from ge_xdsl.dialects.ge.operands import known_ints
 from ge_xdsl.dialects.ge.shape import ReshapeOp
 from ge_xdsl.dialects.ge.types import DEFAULT_LAYOUT
 from ge_xdsl.pattern.rule import Applied, Declined, Outcome, Rule
-from ge_xdsl.rewrites.support import defining, is_ordered, static_bypass_problem, tensor
+from ge_xdsl.rewrites.support import defining, is_ordered, make_like, static_bypass_problem, tensor
 
 VIEWS = (
     "Reshape",
@@ -62,8 +62,12 @@ class ComposeReshapes(Rule):
             return Declined("a reshape is at a control edge, expected none", op, 1, matched=True)
         if any(tensor(v).layout != DEFAULT_LAYOUT for v in (op.operands[0], inner.operands[0])):
             return Declined("an operand is not in format ND, expected ND", op, 1, matched=True)
-        op.operands[0] = inner.operands[0]
-        rewriter.notify_op_modified(op)
+        extra = {key: attr for key, attr in op.attributes.items() if key != NAME}
+        inputs = (inner.operands[0], op.operands[1])
+        new = make_like(op, ReshapeOp, inputs, op.properties, extra)
+        if isinstance(new, str):
+            return Declined(new, op, 1, matched=True)
+        rewriter.replace(op, new)
         return Applied()
 
 
