@@ -1,7 +1,7 @@
 """MatMul(a, b) + c  ->  GEMM(a, b, c, 1, 1), with the pattern graph built by hand.
 
 The MatMul output is no output of the pattern, so `@pattern` would not capture it; here it is
-captured explicitly, and the rule asks that the Add does not broadcast it.
+captured explicitly, and the rule asks that the Add broadcasts nothing.
 """
 
 from ge.es.all import GEMM, MatMul
@@ -36,7 +36,7 @@ class PythonCapturedMatMulAddPass(PatternFusionPass):
             if matmul.node.has_attr(name) and matmul.node.get_attr(name):
                 return False
         product = matmul.node.get_output_desc(matmul.index).get_shape()
-        return list(product) == list(add.node.get_output_desc(add.index).get_shape())
+        return list(product) == list(add.node.get_input_desc(1).get_shape())
 
     def replacement(self, match_result):
         builder = GraphBuilder("replacement")

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import os
 import sys
+import sysconfig
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -224,6 +225,11 @@ def _load_package(folder: Path) -> ModuleType:
     except (Exception, SystemExit) as error:
         registry.discard({p.name for p in registry.registered()} - before)
         raise load_error(error, path / "__init__.py") from error
+    if not Path(module.__file__ or "").resolve().is_relative_to(path):
+        raise CompileError(
+            f"package '{folder.name}' is another one, expected the one here",
+            location=Location(str(path)),
+        )
     _loaded[path] = module.__name__
     return module
 
@@ -258,7 +264,8 @@ def user_line(error: BaseException, folder: Path | None = None) -> Location | No
 
 
 def _is_user_file(file: str, ours: str) -> bool:
-    installed = "site-packages" in file or file.startswith((sys.base_prefix, ours))
+    library = sysconfig.get_path("stdlib")
+    installed = "site-packages" in file or file.startswith((library, ours))
     return not installed and not file.startswith("<")
 
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
 
 from ge_xdsl.errors import Location
 from ge_xdsl.passes.session import Session
@@ -35,10 +35,17 @@ class StageRun:
     stage: str
     pass_name: str = ""
     error_message: str = ""
+    before_change: Callable[[], None] = lambda: None
+    """Called by a pass right before it first changes the graph, so that it can be undone."""
+
+    @property
+    def infers(self) -> bool:
+        """Whether new nodes get their types at once; before inference they get them later."""
+        return self.stage != STAGES[0]
 
 
-Runner: TypeAlias = Callable[[FuncOp], bool]
-"""Runs one instance of a pass on a graph; returns whether the graph changed."""
+Runner: TypeAlias = Callable[[Block], bool]
+"""Runs one instance of a pass on a graph or subgraph; returns whether it changed."""
 
 
 @dataclass(frozen=True)

@@ -17,14 +17,13 @@ from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import Any, cast
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Region
 
 from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 from ge_xdsl.compat.ge.es.tensor_like import TensorLike, convert_to_tensor_holder, resolve_builder
 from ge_xdsl.compat.ge.graph.attributes import tensor_attribute
-from ge_xdsl.compat.ge.graph.graph import SUBGRAPH_NAMES, Graph
+from ge_xdsl.compat.ge.graph.graph import SUBGRAPH_NAMES, Graph, function_of
 from ge_xdsl.compat.ge.graph.tensor import Tensor
 from ge_xdsl.dialects.ge.data import YieldOp
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
@@ -290,28 +289,32 @@ def _regions(
 ) -> tuple[list[Region], list[str]]:
     regions: list[Region] = []
     names: list[str] = []
-    for name in call.graphs:
-        value = given[name]
+    for parameter in call.graphs:
+        value = given[parameter]
         for graph in cast("list[Any]", value) if isinstance(value, list) else [value]:
             if not isinstance(graph, Graph):
-                raise TypeError(f"{call.op_type}() argument '{name}' is no Graph, expected one")
-            names.append(graph.name)
-            regions.append(_region(graph, builder))
+                raise TypeError(
+                    f"{call.op_type}() argument '{parameter}' is no Graph, expected one"
+                )
+            name, region = _region(graph, builder)
+            names.append(name)
+            regions.append(region)
     return regions, names
 
 
-def _region(graph: Graph, builder: GraphBuilder) -> Region:
-    """The body of a built graph as a subgraph: its return becomes a yield."""
+def _region(graph: Graph, builder: GraphBuilder) -> tuple[str, Region]:
+    """Name and body of a built graph as a subgraph: its return becomes a yield."""
+    func = function_of(graph)
+    if func is None:
+        raise RuntimeError("Graph is empty or a subgraph, expected one that a GraphBuilder built")
     graph._transfer_ownership_when_pass_as_subgraph(builder)
-    block = graph._handle
-    func = block.parent_op() if block is not None else None
-    if not isinstance(func, FuncOp) or block is None or block.last_op is None:
-        raise RuntimeError("Graph is not valid, expected one with inputs and outputs")
+    block = func.body.block
     last = block.last_op
+    assert last is not None
     block.add_op(YieldOp.build(list(last.operands)))
     last.detach()
     last.erase()
-    return func.detach_region(0)
+    return func.sym_name.data, func.detach_region(0)
 
 
 def _results(call: OpCall, holders: list[TensorHolder], counts: Sequence[int]) -> Any:

@@ -1,0 +1,94 @@
+"""`ge-custom-passes`: the registered user passes of one stage, in GE's order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block
+from xdsl.passes import ModulePass
+
+from ge_xdsl.dialects.ge.graph import functions, root_blocks
+from ge_xdsl.errors import CompileError, UsageError, nearest
+from ge_xdsl.passes import registry
+from ge_xdsl.passes.graph_state import settle
+from ge_xdsl.passes.registry import Runner, StageRun, UserPass
+from ge_xdsl.passes.rollback import GraphRecord
+from ge_xdsl.passes.session import Session, session_of
+from ge_xdsl.passes.switches import Switches
+
+
+@dataclass(frozen=True)
+class GeCustomPassesPass(ModulePass):
+    """Run the user passes of a stage by name, each on the graph and then on its subgraphs.
+
+    `stage` is one of GE's `PassStage` values. `only` keeps the pass of that name. A pass that
+    fails ends the compile and leaves the graph as it was before that pass.
+    """
+
+    name = "ge-custom-passes"
+    stage: str = registry.STAGES[0]
+    only: str = ""
+
+    def __post_init__(self) -> None:
+        if self.stage not in registry.STAGES:
+            hint = nearest(self.stage, registry.STAGES)
+            known = ", ".join(registry.STAGES)
+            raise UsageError(f"stage is '{self.stage}', expected one of {known}{hint}")
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for func in functions(op):
+            run_stage(func, self.stage, session_of(ctx), self.only)
+
+
+def run_stage(func: FuncOp, stage: str, session: Session, only: str = "") -> list[str]:
+    """Run a stage's passes on one graph; the names of those that changed it.
+
+    Raises PassError for a pass that fails, with the graph as before that pass.
+    """
+    run = StageRun(session, stage)
+    switches = Switches.of(session)
+    found = [p for p in registry.passes_of(stage) if only in ("", p.name)]
+    enabled = [p for p in found if switches.is_on(p.name)]
+    runners = [(p, _opened(p, run)) for p in enabled]
+    return [p.name for p, runner in runners if _run_pass(p, runner, func, run)]
+
+
+def _opened(user_pass: UserPass, run: StageRun) -> Runner:
+    run.pass_name = user_pass.name
+    return user_pass.open(run)
+
+
+def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) -> bool:
+    """Run one pass on the graph, then on every subgraph that is still in it."""
+    record = GraphRecord(func)
+    run.pass_name = user_pass.name
+    run.before_change = record.take
+    message = run.error_message
+    try:
+        changed = False
+        for block in list(root_blocks(func)):
+            if _is_inside(block, func):
+                changed |= runner(block)
+        if changed:
+            settle(func, user_pass, infer=not run.infers or user_pass.kind == "fusion_base")
+    except CompileError:
+        record.restore()
+        raise
+    except Exception as error:
+        record.restore()
+        error.add_note(f"in user pass '{user_pass.name}'")
+        raise
+    if run.error_message != message:
+        run.session.warn(f"pass '{user_pass.name}' set the message: {run.error_message}")
+    return changed
+
+
+def _is_inside(block: Block, func: FuncOp) -> bool:
+    """Whether a block still belongs to the graph."""
+    owner = block.parent_op()
+    while owner is not None and owner is not func:
+        owner = owner.parent_op()
+    return owner is func

@@ -1,0 +1,98 @@
+"""Undoing what a failed pass did to a graph.
+
+A record of a graph costs one short tuple per op, so passes take it only right before their first
+change. Restoring puts the very same ops back; what the pass added is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+
+from ge_xdsl.dialects.ge.graph import root_blocks
+from ge_xdsl.dialects.ge.op import set_type
+from ge_xdsl.pattern.access import operands_of
+
+
+class GraphRecord:
+    """A function as it was when `take` was called; taking it again changes nothing."""
+
+    def __init__(self, func: FuncOp) -> None:
+        self.func = func
+        self.taken = False
+        self._own: tuple[dict[str, Attribute], dict[str, Attribute]] = ({}, {})
+        self._blocks: list[_BlockRecord] = []
+
+    def take(self) -> None:
+        """Record the graph, unless that was done."""
+        if self.taken:
+            return
+        self.taken = True
+        self._own = (dict(self.func.properties), dict(self.func.attributes))
+        self._blocks = [_BlockRecord(block) for block in root_blocks(self.func)]
+
+    def restore(self) -> None:
+        """Put the graph back as it was recorded; nothing to do when it was not."""
+        if not self.taken:
+            return
+        self.func.properties = dict(self._own[0])
+        self.func.attributes = dict(self._own[1])
+        for record in self._blocks:
+            record.link()
+        known = {op for record in self._blocks for op in record.ops()}
+        added = [op for record in self._blocks for op in record.clear() if op not in known]
+        for op in added:
+            op.drop_all_references()
+        for record in self._blocks:
+            record.fill()
+
+
+class _BlockRecord:
+    """The ops of one block with their operands, types and attributes."""
+
+    def __init__(self, block: Block) -> None:
+        self.block = block
+        self.region = block.parent
+        self.arg_types = [arg.type for arg in block.args]
+        self.entries = [
+            (op, operands_of(op), _types(op), dict(op.properties), dict(op.attributes))
+            for op in block.ops
+        ]
+
+    def ops(self) -> Iterator[Operation]:
+        return (entry[0] for entry in self.entries)
+
+    def link(self) -> None:
+        """Tie the regions of ops to them again, which erasing an op has cut."""
+        self.block.parent = self.region
+        for op in self.block.ops:
+            op.parent = self.block
+        for op in self.ops():
+            for region in op.regions:
+                region.parent = op
+
+    def clear(self) -> list[Operation]:
+        """Take every op out of the block."""
+        found = list(self.block.ops)
+        for op in found:
+            self.block.detach_op(op)
+        return found
+
+    def fill(self) -> None:
+        """Put the recorded ops back."""
+        for arg, attr in zip(self.block.args, self.arg_types, strict=True):
+            set_type(arg, attr)
+        for op, operands, types, properties, attributes in self.entries:
+            op.operands = operands
+            op.properties = properties
+            op.attributes = attributes
+            for value, attr in zip(op.results, types, strict=True):
+                set_type(value, attr)
+            self.block.add_op(op)
+
+
+def _types(op: Operation) -> tuple[Attribute, ...]:
+    results: tuple[SSAValue, ...] = tuple(op.results)
+    return tuple(value.type for value in results)

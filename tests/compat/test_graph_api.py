@@ -1,0 +1,449 @@
+"""`ge.graph`: graphs, nodes, tensors, descriptions and attributes."""
+
+import copy
+
+import numpy as np
+import pytest
+from ge.es import GraphBuilder
+from ge.es.all import ConcatV2, Const, Conv2D, Identity, If, MatMul, Relu, Split
+from ge.graph import DataType, Format, Graph, Node, Placement, Shape, Tensor, TensorDesc
+
+from ge_xdsl.dialects.ge.text import module_text, parse_module
+
+
+def small():
+    """x, y -> Add -> Relu; Const feeds a Mul."""
+    builder = GraphBuilder("small")
+    x, y = builder.create_inputs(2)
+    builder_sum = x + y
+    out = Relu(builder_sum) * 2.0
+    return builder.build_and_reset([out])
+
+
+def node(graph, name):
+    return graph.find_node_by_name(name)
+
+
+def test_nodes_of_a_graph():
+    graph = small()
+    kinds = [(n.name, n.type) for n in graph.get_direct_nodes()]
+    assert kinds == [
+        ("input_0", "Data"),
+        ("input_1", "Data"),
+        ("Add_0", "Add"),
+        ("Relu_1", "Relu"),
+        ("Const_2", "Const"),
+        ("Mul_3", "Mul"),
+        ("NetOutput_small", "NetOutput"),
+    ]
+    assert graph.name == "small"
+    assert [n.name for n in graph.get_all_nodes()] == [n for n, _ in kinds]
+
+
+def test_edges_of_a_node():
+    graph = small()
+    add, mul = node(graph, "Add_0"), node(graph, "Mul_3")
+    producer, port = mul.get_in_data_nodes_and_port_indexes(1)
+    assert (producer.name, port) == ("Const_2", 0)
+    users = [(n.name, i) for n, i in add.get_out_data_nodes_and_port_indexes(0)]
+    assert users == [("Relu_1", 0)]
+    assert add.get_out_data_nodes_and_port_indexes(5) == []
+    assert (mul.get_inputs_size(), mul.get_outputs_size()) == (2, 1)
+    output = node(graph, "NetOutput_small")
+    assert output.get_in_data_nodes_and_port_indexes(0)[0].name == "Mul_3"
+
+
+def test_ports_keep_the_slot_of_a_missing_optional_input():
+    builder = GraphBuilder()
+    x, w, offset = builder.create_inputs(3)
+    y = Conv2D(x, w, None, offset, strides=[1, 1, 1, 1], pads=[0, 0, 0, 0])
+    graph = builder.build_and_reset([y])
+    conv = node(graph, "Conv2D_0")
+    assert conv.get_in_data_nodes_and_port_indexes(3)[0].name == "input_2"
+    assert node(graph, "input_2").get_out_data_nodes_and_port_indexes(0)[0][1] == 3
+    with pytest.raises(RuntimeError, match="Failed to get input data node for index 2"):
+        conv.get_in_data_nodes_and_port_indexes(2)
+    assert conv.get_inputs_size() == 3
+
+
+def test_a_dynamic_input_counts_its_tensors():
+    builder = GraphBuilder()
+    x, y = builder.create_inputs(2)
+    graph = builder.build_and_reset([ConcatV2([x, y], 1, N=2)])
+    concat = node(graph, "ConcatV2_1")
+    assert concat.get_inputs_size() == 3
+    assert concat.get_in_data_nodes_and_port_indexes(2)[0].type == "Const"
+
+
+STORED = [
+    ("s", "text"),
+    ("f", 0.5),
+    ("b", True),
+    ("i", -7),
+    ("d", DataType.DT_INT8),
+    ("lf", [0.5, 1.5]),
+    ("lb", [True, False]),
+    ("li", [1, 2]),
+    ("ls", ["a", "b"]),
+]
+
+
+@pytest.mark.parametrize(("key", "value"), STORED, ids=[k for k, _ in STORED])
+def test_attributes_read_back(key, value):
+    graph = small()
+    for owner in (graph, node(graph, "Relu_1"), node(graph, "input_0")):
+        owner.set_attr(key, value)
+        found = owner.get_attr(key)
+        assert found == value
+        assert type(found) is type(value)
+    assert node(graph, "Relu_1").has_attr(key)
+
+
+def test_floats_are_stored_as_float32_and_integers_wrap():
+    relu = node(small(), "Relu_1")
+    relu.set_attr("f", 0.1)
+    assert relu.get_attr("f") == np.float32(0.1)
+    relu.set_attr("i", 2**64 + 5)
+    assert relu.get_attr("i") == 5
+
+
+@pytest.mark.parametrize(
+    "value", [{}, (1,), None, [[1]], [1, 0.5], np.ones(2), TensorDesc()], ids=lambda v: str(type(v))
+)
+def test_attribute_values_of_no_kind_are_refused(value):
+    with pytest.raises(ValueError, match="Unsupported attribute type: <class"):
+        node(small(), "Relu_1").set_attr("a", value)
+
+
+def test_attribute_errors():
+    graph = small()
+    relu = node(graph, "Relu_1")
+    with pytest.raises(ValueError, match="Empty list is not supported"):
+        relu.set_attr("a", [])
+    with pytest.raises(TypeError, match="Attribute key must be a string"):
+        relu.get_attr(1)
+    with pytest.raises(TypeError, match="attr_name must be a string"):
+        relu.has_attr(1)
+    with pytest.raises(RuntimeError, match="Failed to get attribute 'nope' from Node"):
+        relu.get_attr("nope")
+    with pytest.raises(RuntimeError, match="Failed to get attribute 'nope' from Graph small"):
+        graph.get_attr("nope")
+    with pytest.raises(ValueError, match="Tensor has no data|tensor has no data"):
+        relu.set_attr("t", Tensor())
+
+
+def test_an_optional_attribute_at_its_default_is_not_stored():
+    builder = GraphBuilder()
+    x, y = builder.create_inputs(2)
+    product = MatMul(x, y, transpose_x1=False, transpose_x2=True)
+    graph = builder.build_and_reset([product])
+    matmul = node(graph, "MatMul_0")
+    assert matmul.get_attr("transpose_x2") is True
+    assert not matmul.has_attr("transpose_x1")
+    with pytest.raises(RuntimeError, match="Failed to get attribute 'transpose_x1'"):
+        matmul.get_attr("transpose_x1")
+
+
+def test_a_declared_attribute_keeps_its_kind():
+    builder = GraphBuilder()
+    x, y = builder.create_inputs(2)
+    graph = builder.build_and_reset([MatMul(x, y)])
+    matmul = node(graph, "MatMul_0")
+    matmul.set_attr("transpose_x1", True)
+    assert matmul.get_attr("transpose_x1") is True
+    with pytest.raises(ValueError, match="attribute 'transpose_x1' of MatMul is 'yes', expected"):
+        matmul.set_attr("transpose_x1", "yes")
+    with pytest.raises(RuntimeError, match="Unsupported attribute type"):
+        _list_list_node().get_attr("rows")
+
+
+def _list_list_node():
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+      %y = ge.Relu(%x) {_rows = [[1 : i64], [2 : i64]]} : (tensor<2xf32>) -> tensor<2xf32>
+      func.return %y : tensor<2xf32>
+    }"""
+    func = parse_module(text).body.block.first_op
+    relu = Graph._create_from(func).find_node_by_name("y")
+    relu._handle.attributes["ge.rows"] = relu._handle.attributes["_rows"]
+    return relu
+
+
+def test_port_attributes():
+    relu = node(small(), "Relu_1")
+    relu.set_input_attr("a", 0, 3)
+    relu.set_output_attr("a", 0, "out")
+    assert relu.get_input_attr("a", 0) == 3
+    assert relu.get_output_attr("a", 0) == "out"
+    with pytest.raises(RuntimeError, match="Failed to get Node Relu_1 input attribute 'b'"):
+        relu.get_input_attr("b", 0)
+    with pytest.raises(RuntimeError, match="Failed to set Node Relu_1 output attribute 'a'"):
+        relu.set_output_attr("a", 4, 1)
+    with pytest.raises(TypeError, match="Input index must be an integer"):
+        relu.get_input_attr("a", "0")
+    with pytest.raises(TypeError, match="Attribute name must be a string"):
+        relu.get_input_attr(0, 0)
+
+
+def test_descriptions_are_copies_until_written_back():
+    graph = small()
+    relu = node(graph, "Relu_1")
+    assert relu.get_output_desc(0).get_shape() == []
+    desc = TensorDesc([2, -1], Format.FORMAT_NCHW, DataType.DT_FLOAT16)
+    relu.update_output_desc(0, desc)
+    desc.set_shape([9])
+    found = relu.get_output_desc(0)
+    assert (found.shape, found.format, found.data_type) == (
+        [2, -1],
+        Format.FORMAT_NCHW,
+        DataType.DT_FLOAT16,
+    )
+    relu.update_input_desc(0, TensorDesc([-2]))
+    assert relu.get_input_desc(0).get_shape() == [-2]
+    assert node(graph, "Add_0").get_output_desc(0).get_shape() == []
+    data = node(graph, "input_0")
+    data.update_input_desc(0, TensorDesc([4]))
+    assert data.get_output_desc(0).shape == [4]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda n: n.get_input_desc(9), RuntimeError, "Failed to get input desc for index 9"),
+        (lambda n: n.get_output_desc(9), RuntimeError, "Failed to get output desc for index 9"),
+        (
+            lambda n: n.update_input_desc(9, TensorDesc()),
+            RuntimeError,
+            "Failed to update input desc for index 9",
+        ),
+        (
+            lambda n: n.update_output_desc(9, TensorDesc()),
+            RuntimeError,
+            "Failed to update output desc for index 9",
+        ),
+        (lambda n: n.update_output_desc(0, 1), TypeError, "tensor_desc must be a TensorDesc"),
+        (lambda n: n.get_output_desc("0"), TypeError, "Output index must be an integer"),
+        (lambda n: Node(), RuntimeError, "Node objects should not be created directly"),
+        (lambda n: copy.copy(n), RuntimeError, "Node does not support copy"),
+        (lambda n: copy.deepcopy(n), RuntimeError, "Node does not support deepcopy"),
+    ],
+)
+def test_node_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call(node(small(), "Relu_1"))
+
+
+def test_edits_and_what_they_leave_open():
+    graph = small()
+    add, relu, mul = (node(graph, n) for n in ("Add_0", "Relu_1", "Mul_3"))
+    graph.remove_node(relu)
+    with pytest.raises(RuntimeError, match="Failed to get Node name"):
+        _ = relu.name
+    with pytest.raises(RuntimeError, match="Failed to get input data node for index 0"):
+        mul.get_in_data_nodes_and_port_indexes(0)
+    assert "unconnected" in module_text(graph._handle.parent_op())
+    graph.add_data_edge(add, 0, mul, 0)
+    assert mul.get_in_data_nodes_and_port_indexes(0)[0].name == "Add_0"
+    assert "unconnected" not in module_text(graph._handle.parent_op())
+    graph.remove_edge(add, 0, mul, 0)
+    assert add.get_out_data_nodes_and_port_indexes(0) == []
+
+
+def test_an_optional_input_is_connected_and_cut():
+    builder = GraphBuilder()
+    x, y, b = builder.create_inputs(3)
+    graph = builder.build_and_reset([MatMul(x, y), Identity(b)])
+    matmul, bias = node(graph, "MatMul_0"), node(graph, "input_2")
+    graph.add_data_edge(bias, 0, matmul, 2)
+    assert matmul.get_inputs_size() == 3
+    graph.remove_edge(bias, 0, matmul, 2)
+    assert matmul.get_inputs_size() == 2
+
+
+def test_control_edges():
+    graph = small()
+    add, mul = node(graph, "Add_0"), node(graph, "Mul_3")
+    graph.add_control_edge(add, mul)
+    assert [n.name for n in mul.get_in_control_nodes()] == ["Add_0"]
+    assert [n.name for n in add.get_out_control_nodes()] == ["Mul_3"]
+    assert len(graph.get_direct_nodes()) == 7
+    graph.remove_edge(add, -1, mul, -1)
+    assert mul.get_in_control_nodes() == []
+    with pytest.raises(RuntimeError, match="Failed to remove Edge from Node Add_0"):
+        graph.remove_edge(add, -1, mul, -1)
+    with pytest.raises(RuntimeError, match="Failed to add Control from Node Add_0"):
+        graph.add_control_edge(add, node(graph, "NetOutput_small"))
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "text"),
+    [
+        (lambda g: Graph(None), TypeError, "Graph name must be a string"),
+        (lambda g: g.find_node_by_name(1), TypeError, "name must be a string"),
+        (lambda g: g.find_node_by_name("q"), RuntimeError, "Failed to find Node name q"),
+        (lambda g: g.remove_node(1), TypeError, "node must be a Node"),
+        (
+            lambda g: g.remove_node(node(g, "input_0")),
+            RuntimeError,
+            "Failed to remove Node input_0",
+        ),
+        (lambda g: g.get_subgraph(1), TypeError, "name must be a string"),
+        (
+            lambda g: g.add_data_edge(node(g, "Add_0"), 0, node(g, "Mul_3"), 0),
+            RuntimeError,
+            "Failed to add DataEdge from Node Add_0, Port Index 0 to Node Mul_3, Port Index 0",
+        ),
+        (
+            lambda g: g.add_data_edge(node(g, "Add_0"), "0", node(g, "Mul_3"), 0),
+            TypeError,
+            "src_port_index must be an integer",
+        ),
+        (
+            lambda g: g.remove_edge(node(g, "Add_0"), 0, node(g, "Mul_3"), 0),
+            RuntimeError,
+            "Failed to remove Edge from Node Add_0, Port Index 0 to Node Mul_3, Port Index 0",
+        ),
+        (lambda g: Graph._create_from(None), ValueError, "Graph pointer cannot be None"),
+        (lambda g: copy.copy(g), RuntimeError, "Graph does not support copy"),
+    ],
+)
+def test_graph_errors(call, error, text):
+    with pytest.raises(error, match=text):
+        call(small())
+
+
+def test_a_subgraph_is_a_graph_of_its_op():
+    branches = []
+    for name in ("then", "else"):
+        inner = GraphBuilder(name)
+        branches.append(inner.build_and_reset([Relu(inner.create_input(0))]))
+    builder = GraphBuilder("outer")
+    cond, x = builder.create_inputs(2)
+    outputs = If(cond, [x], 1, *branches)
+    graph = builder.build_and_reset(outputs)
+    assert [g.name for g in graph.get_all_subgraphs()] == ["then", "else"]
+    assert graph.get_subgraph("else").get_direct_nodes()[1].type == "Relu"
+    assert graph.get_subgraph("missing") is None
+    assert [n.type for n in graph.get_all_nodes()].count("Relu") == 2
+    with pytest.raises(RuntimeError, match="already has an new owner builder :outer"):
+        branches[0]._transfer_ownership_when_pass_as_subgraph(builder)
+
+
+def test_shapes():
+    assert Shape().get_shape_size() == 0
+    assert Shape([2, 3]).get_shape_size() == 6
+    assert Shape([2, -1]).get_shape_size() == -1
+    assert Shape([-2]).is_unknown_shape()
+    for bad in ((1, 2), [0.5], ["1"]):
+        with pytest.raises(TypeError, match="dims must be a list of integers"):
+            Shape(bad)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda: TensorDesc(format=1), "Format must be a Format"),
+        (lambda: TensorDesc(data_type=1), "Data type must be a DataType"),
+        (lambda: TensorDesc((1,)), "shape must be a list of integers"),
+        (lambda: TensorDesc().set_origin_shape((1,)), "origin shape must be a list of integers"),
+        (lambda: TensorDesc().set_format(1), "Format must be a Format"),
+    ],
+)
+def test_tensor_desc_errors(call, text):
+    with pytest.raises(TypeError, match=text):
+        call()
+
+
+def test_tensor_desc_round_trip_through_a_type():
+    desc = TensorDesc([1, -1], Format.FORMAT_NCHW, DataType.DT_BF16)
+    desc.set_origin_format(Format.FORMAT_NHWC).set_origin_shape([1, 2])
+    found = TensorDesc._create_from(desc._tensor())
+    assert found.get_origin_format() == Format.FORMAT_NHWC
+    assert found.get_origin_shape() == [1, 2]
+    assert repr(found).startswith("TensorDesc(shape=[1, -1]")
+    with pytest.raises(ValueError, match="TensorDesc pointer cannot be None"):
+        TensorDesc._create_from(None)
+
+
+VALUES = [
+    ([1.5, -0.0], DataType.DT_FLOAT, [2], [1.5, -0.0]),
+    ([0.1], DataType.DT_FLOAT16, None, float(np.float16(0.1))),
+    ([1e9], DataType.DT_FLOAT16, [1], [float("inf")]),
+    ([257], DataType.DT_INT8, [1], [1]),
+    ([-1], DataType.DT_UINT32, None, 2**32 - 1),
+    ([True, False], DataType.DT_FLOAT, [2], [True, False]),
+    ([1, 2, 3, 4], DataType.DT_INT64, [2, 2], [[1, 2], [3, 4]]),
+]
+
+
+@pytest.mark.parametrize(("data", "dtype", "shape", "expected"), VALUES)
+def test_tensor_values_are_exact(data, dtype, shape, expected):
+    assert Tensor(data, data_type=dtype, shape=shape).data == expected
+
+
+def test_tensor_errors(tmp_path):
+    for kwargs, error, text in (
+        ({"shape": (1,)}, TypeError, "Shape must be a list of integers"),
+        ({"placement": 0}, TypeError, "Placement must be a Placement"),
+        ({"data": [1.0], "file_path": "x"}, RuntimeError, "either by data or by file"),
+        ({"data": np.ones(1)}, TypeError, "data should be List"),
+        ({"data": [1.0], "data_type": DataType.DT_DOUBLE}, RuntimeError, "DT_DOUBLE is not sup"),
+        ({"data": [1.0], "data_type": DataType.DT_BF16}, RuntimeError, "data type: DT_BF16"),
+        ({"file_path": str(tmp_path / "no")}, RuntimeError, "Failed to create Tensor"),
+        ({"data": [1.0], "shape": [2]}, ValueError, r"1 values, expected 2 for shape \[2\]"),
+    ):
+        with pytest.raises(error, match=text):
+            Tensor(**kwargs)
+    with pytest.raises(ValueError, match="tensor has no data"):
+        Tensor().get_data()
+    with pytest.raises(TypeError, match="Data_type must be a DataType"):
+        Tensor().set_data_type(1)
+    with pytest.raises(ValueError, match=r"4 bytes, expected 8 for DT_INT64 \[1\]"):
+        Tensor([1.0], shape=[1]).set_data_type(DataType.DT_INT64)
+    with pytest.raises(ValueError, match="Tensor pointer cannot be None"):
+        Tensor._create_from(None)
+
+
+def test_tensor_from_file_and_relabelled(tmp_path):
+    path = tmp_path / "x.bin"
+    path.write_bytes(np.array([1.0, 2.0], np.float32).tobytes())
+    tensor = Tensor(file_path=str(path), shape=[2])
+    assert tensor.data == [1.0, 2.0]
+    assert tensor.set_data_type(DataType.DT_INT32).data == [0x3F800000, 0x40000000]
+
+
+def test_tensor_moves_and_prints():
+    tensor = Tensor([1], data_type=DataType.DT_INT32)
+    assert tensor.to_device().get_placement() == Placement.PLACEMENT_DEVICE
+    with pytest.raises(ValueError, match="only supports host tensors"):
+        tensor.to_device()
+    lines = str(tensor).split("\n")
+    assert [line.strip() for line in lines] == [
+        "",
+        "Tensor format is 2,",
+        "data_type is 3,",
+        "shape is [],",
+        "data is 1",
+        "",
+    ]
+
+
+def test_a_tensor_belongs_to_one_builder():
+    builder = GraphBuilder("first")
+    value = Tensor([1.0, 2.0], shape=[2])
+    const = Const(builder, value=value)
+    graph = builder.build_and_reset([const])
+    found = node(graph, "Const_0").get_attr("value")
+    assert (found.data, found.data_type) == ([1.0, 2.0], DataType.DT_FLOAT)
+    assert node(graph, "Const_0").get_output_desc(0).shape == [2]
+    with pytest.raises(RuntimeError, match="already has an new owner builder :first"):
+        Const(GraphBuilder(), value=value)
+
+
+def test_several_outputs():
+    builder = GraphBuilder()
+    x = builder.create_input(0)
+    first, second = Split(0, x, 2, num_split=2)
+    graph = builder.build_and_reset([second, first])
+    output = graph.get_direct_nodes()[-1]
+    assert output.get_in_data_nodes_and_port_indexes(0)[1] == 1
+    assert node(graph, "Split_1").get_outputs_size() == 2
