@@ -111,10 +111,10 @@ def _convert_function(func: FuncOp, kernels: _Kernels) -> None:
             _launch(unit, kernels, replaced)
     for op in ops:
         # constants that became numbers in instructions
-        if op in inputs and isinstance(op, GeOp) and op.op_type in CONSTANT_TYPES:
-            if not any(list(value.uses) for value in op.results):
-                op.detach()
-                op.erase()
+        known = op in inputs and isinstance(op, GeOp) and op.op_type in CONSTANT_TYPES
+        if known and not any(list(value.uses) for value in op.results):
+            op.detach()
+            op.erase()
 
 
 def _units(ops: Sequence[Operation], chip: Target) -> list[_Unit]:
@@ -123,13 +123,15 @@ def _units(ops: Sequence[Operation], chip: Target) -> list[_Unit]:
     fused: set[Operation] = set()
     eligible: list[bool] = []
     for op in ops:
-        why = "" if op in fused else _reason(op, chip)
-        takes = isinstance(op, GeOp) and not why and op not in fused
-        if takes and op.op_type in matmul.TRANSPOSE:
-            units.append(_product_unit(op, chip, fused))
-            takes = False
-        elif why and isinstance(op, GeOp) and op.op_type not in SILENT:
-            op.attributes[REASON] = StringAttr(why)
+        takes = False
+        if isinstance(op, GeOp) and op not in fused:
+            why = _reason(op, chip)
+            if why and op.op_type not in SILENT:
+                op.attributes[REASON] = StringAttr(why)
+            elif not why and op.op_type in matmul.TRANSPOSE:
+                units.append(_product_unit(op, chip, fused))
+            else:
+                takes = not why
         eligible.append(takes)
     for group in elementwise.groups(ops, eligible):
         chain = elementwise.chain_program(group)
@@ -138,9 +140,8 @@ def _units(ops: Sequence[Operation], chip: Target) -> list[_Unit]:
     return units
 
 
-def _reason(op: Operation, chip: Target) -> str:
-    if not isinstance(op, GeOp):
-        return "no GE op"
+def _reason(op: GeOp, chip: Target) -> str:
+    """Why an op is not lowered, '' when it is."""
     if op.op_type in matmul.TRANSPOSE:
         return matmul.reason(op, chip)
     return elementwise.reason(op, chip)

@@ -74,7 +74,7 @@ def groups(ops: Sequence[Operation], eligible: Sequence[bool]) -> list[list[GeOp
         ):
             chain = first
         else:
-            chain = []
+            chain = list[GeOp]()
             found.append(chain)
         # the root first while the chain grows backwards
         chain.append(op)
@@ -249,5 +249,5 @@ class _Body:
 
     def instruction(self, step: Step) -> Instruction:
         tiles = [self.tiles[self.slot_of[v]] for v in (*step.sources, step.dst)]
-        options = {"kind": step.kind, "value": step.value}
-        return VECTOR_OPS[step.op].build(*tiles, sizes=self.sizes(step.dst), **options)
+        sizes = self.sizes(step.dst)
+        return VECTOR_OPS[step.op].build(*tiles, sizes=sizes, kind=step.kind, value=step.value)

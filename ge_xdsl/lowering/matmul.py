@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -98,7 +99,7 @@ def product_of(op: GeOp, relu: bool) -> Product | str:
         # one right factor: the batch is more rows
         rows = (batch_a * a[-2], a[-1])
         return Product(rows, tuple(b[-2:]), (rows[0], n), t1, t2, element, kind, relu)
-    if batch_a != batch_b and 1 not in (batch_a, batch_b) or not _aligned(a[:-2], b[:-2]):
+    if not _aligned(a[:-2], b[:-2]):
         return "no lowering for batches that broadcast in part"
     batch = max(batch_a, batch_b)
     shapes = (batch_a, *a[-2:]), (batch_b, *b[-2:]), (batch, m, n)
@@ -117,9 +118,10 @@ def _bias(op: GeOp, n: int) -> Tensor | str | None:
 
 def _aligned(a: Sequence[int], b: Sequence[int]) -> bool:
     """Whether the batches are equal or one of them is a single matrix."""
-    left = [d for d in a if d != 1]
-    right = [d for d in b if d != 1]
-    return not left or not right or list(a) == list(b)
+    rank = max(len(a), len(b))
+    left = (1,) * (rank - len(a)) + tuple(a)
+    right = (1,) * (rank - len(b)) + tuple(b)
+    return left == right or _count(a) == 1 or _count(b) == 1
 
 
 def _count(dims: Sequence[int]) -> int:
@@ -240,7 +242,7 @@ class _Body:
             LoadL0aOp.build(
                 a1,
                 a0,
-                offsets=_turned((0, k0), product.transpose_a),
+                offsets=self.corner(k0, 1, product.transpose_a),
                 sizes=[self.vm, vk0],
                 transpose=product.transpose_a or None,
             )
@@ -250,7 +252,7 @@ class _Body:
             LoadL0bOp.build(
                 b1,
                 b0,
-                offsets=_turned((k0, 0), product.transpose_b),
+                offsets=self.corner(k0, 0, product.transpose_b),
                 sizes=[vk0, self.vn],
                 transpose=product.transpose_b or None,
             )
@@ -259,6 +261,11 @@ class _Body:
         sizes: list[Index] = [self.vm, self.vn, vk0]
         init = "zero" if start is None else "bias"
         body.add_op(MmadOp.build(*factors, sizes=sizes, at=[k1, k0], init=init))
+
+    @staticmethod
+    def corner(along: SSAValue, axis: int, transposed: bool) -> tuple[Index, Index]:
+        """The window in an L1 tile that stands at `along` on one axis."""
+        return (along, 0) if (axis == 0) != transposed else (0, along)
 
     def window(
         self, shape: Sequence[int], row: SSAValue, col: SSAValue, transposed: bool
@@ -270,7 +277,10 @@ class _Body:
         return [*lead, *_turned((row, col), transposed)]
 
 
-def _turned(pair: tuple[Index, Index], turn: bool) -> tuple[Index, Index]:
+T = TypeVar("T")
+
+
+def _turned(pair: tuple[T, T], turn: bool) -> tuple[T, T]:
     return (pair[1], pair[0]) if turn else pair
 
 
