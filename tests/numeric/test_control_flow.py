@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from ge_xdsl.dialects.ge.control import IfOp, WhileOp, refresh_inputs
+from ge_xdsl.dialects.ge.control import IfOp
 from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
-from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, tensor_of
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
 
@@ -161,15 +161,6 @@ def test_branches_of_two_shapes_give_an_unknown_dimension():
     func = graph(text)
     op = next(op for op in ge_ops(func) if isinstance(op, IfOp))
     assert op.inferred() == [Tensor(DataType.DT_FLOAT, (DYNAMIC,))]
-    assert [t.shape for t in op.subgraph_inputs()] == [(3,), (3,)]
-
-
-def test_subgraph_inputs_follow_the_operands():
-    op = next(op for op in ge_ops(graph(GROWING)) if isinstance(op, WhileOp))
-    assert [t.shape for t in op.subgraph_inputs()] == [(DYNAMIC,)]
-    assert refresh_inputs(op, [Tensor(DataType.DT_FLOAT, (5,))])
-    assert not refresh_inputs(op, [Tensor(DataType.DT_FLOAT, (5,))])
-    assert [tensor_of(r.block.args[0].type).shape for r in op.regions] == [(5,), (5,)]
 
 
 def test_a_loop_condition_of_two_elements_fails():

@@ -17,6 +17,10 @@ CASES = {
         "shape is DT_FLOAT, expected DT_INT32 or DT_INT64",
     ),
     "reshape_c1_rank": (f"ge.Reshape({X}, <[[24]]: 1x1xi64>)", "shape is 1x1, expected rank 1"),
+    "reshape_c1_long": (
+        f"ge.Reshape({X}, <300xi64>)",
+        "shape has 300 entries, expected at most 256",
+    ),
     "reshape_c2_entry": (
         f"ge.Reshape({X}, <[-2, 24]: 2xi64>)",
         "shape is [-2, 24], expected entries >= -1",

@@ -18,7 +18,6 @@ from ge_xdsl.dialects.ge.op import (
     integer,
     operand,
     operand_tensors,
-    set_type,
     string,
     subgraph,
     variadic,
@@ -90,26 +89,10 @@ def _is_inside(value: SSAValue, region: Region) -> bool:
     return block is not None and region.is_ancestor(block)
 
 
-def refresh_inputs(op: GeOp, tensors: Sequence[Tensor]) -> bool:
-    """Give the inputs of each subgraph of `op` these tensors; returns whether one changed.
-
-    Shape inference calls this before it enters the regions.
-    """
-    changed = False
-    for region in op.regions:
-        for arg, tensor in zip(region.block.args, tensors, strict=True):
-            changed |= set_type(arg, tensor.type)
-    return changed
-
-
 class _ControlOp(GeOp):
     def verify_(self) -> None:
         super().verify_()
         check_isolated(self)
-
-    def subgraph_inputs(self) -> list[Tensor]:
-        """The tensors that the subgraphs get, from the operands' types as they are now."""
-        raise NotImplementedError
 
 
 class IfOp(_ControlOp):
@@ -146,9 +129,6 @@ class IfOp(_ControlOp):
                 )
         return [merge_tensors(a, b) for a, b in zip(then_yields, else_yields, strict=True)]
 
-    def subgraph_inputs(self) -> list[Tensor]:
-        return operand_tensors(self)[1:]
-
 
 class WhileOp(_ControlOp):
     """values = input; while cond(values): values = body(values); output = values.
@@ -178,12 +158,6 @@ class WhileOp(_ControlOp):
         check_all_compatible(carried, arguments_of(self.body, "body"), "outputs of body")  # C4
         return [merge_tensors(a, b) for a, b in zip(input, carried, strict=True)]
 
-    def subgraph_inputs(self) -> list[Tensor]:
-        """The loop values: input, without the dimensions that the body changes."""
-        carried = yields_of(self.body, "body")
-        given = operand_tensors(self)
-        return [merge_tensors(a, b) for a, b in zip(given, carried, strict=True)]
-
 
 class PartitionedCallOp(_ControlOp):
     """output = f(args).
@@ -204,6 +178,3 @@ class PartitionedCallOp(_ControlOp):
     def infer(self, args: list[Tensor]) -> list[Tensor]:
         check_all_compatible(arguments_of(self.f, "f"), args, "inputs of f")  # C1
         return yields_of(self.f, "f")  # C2
-
-    def subgraph_inputs(self) -> list[Tensor]:
-        return operand_tensors(self)

@@ -11,7 +11,6 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Layout, Tensor
 
-
 LIST_LIMIT = 256
 """Most entries of a list of axes, dimensions or pads; a type must not ask for a longer shape."""
 
