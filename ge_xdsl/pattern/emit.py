@@ -254,6 +254,9 @@ class BranchSource:
         """The expression that is true when the closure rule is plainly met."""
         if self.config.upstream_quirks or self.index + 1 < _last_branch(self.graph):
             return "False"
+        constants = [op for op in self.graph.nodes if is_constant(op)]
+        if len(constants) > 1 and not self.roots.isdisjoint(constants):
+            return "False"  # two of them may be one op
         tests: list[str] = []
         for op in self.graph.nodes:
             if op in self.roots:

@@ -243,13 +243,12 @@ class _Fixpoint:
         self.guard.applied(rule.name, root)
         for op in self.changed:
             self.push_above(op, self.depth - 2)
+            self.push_producers(op)
             self.push(op)
         for op in self.new:
             self.push_above(op, self.depth - 1)
         for op in reversed(self.new):
-            for value in operands_of(op):
-                if type(value) is OpResult:
-                    self.push(value.op)
+            self.push_producers(op)
             self.push(op)
         self.changed.clear()
         self.new.clear()
@@ -288,6 +287,16 @@ class _Fixpoint:
                 user = user_of(use)
                 self.push_above(user, self.depth - 2)
                 self.push(user)
+
+    def push_producers(self, op: Operation) -> None:
+        """Try the ops that `op` reads: a rule may look at its root's readers and theirs."""
+        operands = operands_of(op)
+        if len(operands) > FAN_OUT and op in self.changed:
+            self.incomplete |= isinstance(op, GeOp)
+            return
+        for value in operands:
+            if type(value) is OpResult:
+                self.push(value.op)
 
     def push_above(self, op: Operation, levels: int) -> None:
         """Try the ops up to `levels` edges above `op`."""
