@@ -11,7 +11,7 @@ from ge_xdsl.errors import CompileError
 SEPARATOR = "// -----"
 
 _EXPECTED = re.compile(
-    r"//\s*expected-(error|warning|note)(-re)?(?:@(above|below|unknown|[+-]\d+))?\s*\{\{(.*?)\}\}"
+    r"//\s*expected-(error|warning|note)(-re)?(?:\s*@(above|below|unknown|[+-]\d+))?\s*\{\{(.*?)\}\}"
 )
 
 

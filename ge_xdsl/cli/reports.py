@@ -1,17 +1,115 @@
-"""What `--stats`, `--explain` and `--expect-matches` collect and print."""
+"""What `--stats`, `--explain` and `--expect-matches` collect while passes run, and print."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from ge_xdsl.errors import CompileError, UsageError, nearest
 
 if TYPE_CHECKING:
     from ge_xdsl.passes.session import Session
+    from ge_xdsl.pattern.explain import Explanation
+    from ge_xdsl.pattern.statistics import Statistics
+
+
+def parse_expected(entries: Sequence[str]) -> dict[str, int]:
+    """`PASS:N` entries as pass name -> number of rewrites; raises UsageError."""
+    found: dict[str, int] = {}
+    for entry in entries:
+        name, _, count = entry.rpartition(":")
+        if not name or not count.isdecimal():
+            raise UsageError(f"--expect-matches={entry}, expected PASS:N")
+        found[name] = int(count)
+    return found
 
 
 class Reports:
+    """The recorders of one run. Reports go to stdout unless the graph goes there, else stderr."""
+
     def __init__(self, args: argparse.Namespace, session: Session) -> None:
-        self.args = args
+        self.to_stdout = args.output not in (None, "-")
+        self.stats_format: str | None = args.stats
+        self.as_json = args.explain_format == "json"
+        self.expected = parse_expected(args.expect_matches)
+        self.statistics: Statistics | None = None
+        self.explanation: Explanation | None = None
+        self.misses: Explanation | None = None
+        if args.stats not in (None, "", "json"):
+            raise UsageError(f"--stats={args.stats}, expected --stats or --stats=json")
+        self.attach(args.explain, session)
+
+    def attach(self, explain: str | None, session: Session) -> None:
+        """Give the session the recorders that the options need."""
+        if self.stats_format is not None or self.expected:
+            from ge_xdsl.pattern.statistics import Statistics
+
+            self.statistics = Statistics()
+            session.recorders.append(self.statistics)
+        if explain is not None or self.expected:
+            from ge_xdsl.pattern.explain import Explanation
+
+            if explain is not None:
+                name, _, node = explain.partition("@")
+                self.explanation = Explanation(name, node)
+                session.recorders.append(self.explanation)
+            if self.expected:
+                self.misses = Explanation()
+                session.recorders.append(self.misses)
 
     def finish(self) -> int:
-        return 0
+        """Print what was asked for; 1 when an expected count differs."""
+        if self.explanation is not None:
+            self.show(self.explanation_text(self.explanation))
+        if self.statistics is not None and self.stats_format is not None:
+            stats = self.statistics
+            self.show(to_json(stats.as_json()) if self.stats_format else stats.as_table())
+        wrong = [name for name, count in self.expected.items() if self.differs(name, count)]
+        return int(bool(wrong))
+
+    def explanation_text(self, explanation: Explanation) -> str:
+        if self.as_json:
+            return to_json(explanation.as_json())
+        return explanation.as_text() or f"{nothing_ran(explanation.pass_name)}\n"
+
+    def show(self, text: str) -> None:
+        """Print a report."""
+        from ge_xdsl.cli.failures import report
+        from ge_xdsl.cli.output import print_text
+
+        if self.to_stdout:
+            print_text(text)
+        else:
+            report(text.rstrip("\n"))
+
+    def differs(self, name: str, expected: int) -> bool:
+        """Whether a pass (or rule) rewrote another number of sites; says so, with near misses."""
+        from ge_xdsl.cli.failures import report
+        from ge_xdsl.pattern.explain import Explanation
+
+        assert self.statistics is not None
+        assert self.misses is not None
+        counts = {key: c for key, c in self.statistics.counts.items() if name in key}
+        applied = sum(c.applied for c in counts.values())
+        if applied == expected:
+            return False
+        known = list(dict.fromkeys(word for key in self.statistics.counts for word in key if word))
+        notes: list[str] = [] if counts else [nothing_ran(name) + nearest(name, known)]
+        near = Explanation()
+        near.rules = {key: entry for key, entry in self.misses.rules.items() if name in key}
+        notes += near.as_text().splitlines()
+        message = f"rewrote {applied} sites, expected {expected}"
+        report(CompileError(message, subject=name, notes=notes).render())
+        return True
+
+
+def nothing_ran(name: str) -> str:
+    """The line for a report without entries."""
+    return f"no rule of '{name}' was tried" if name else "no rule was tried"
+
+
+def to_json(value: object) -> str:
+    """Indented JSON with a final newline."""
+    return json.dumps(value, indent=2) + "\n"

@@ -15,6 +15,7 @@ from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
+from ge_xdsl.interpreters.ge import EVALUATION_ERRORS
 from ge_xdsl.passes.edits import (
     Folder,
     Replacements,
@@ -84,14 +85,19 @@ def evaluated(
         return None
     if small and sum(array.nbytes for array in arrays) > limit:
         return None
+    return values_of(op, arrays, session)
+
+
+def values_of(op: GeOp, arrays: Sequence[Array], session: Session) -> Sequence[Array] | None:
+    """The op's results on these operands; None and a warning where it is not defined on them."""
     import numpy as np
 
     try:
         with np.errstate(all="ignore"):
             return op.execute(arrays)
-    except (ValueError, IndexError, TypeError, ZeroDivisionError) as error:
+    except EVALUATION_ERRORS as error:
         text = str(error).removeprefix(f"{op.name}: ").split("\n")[0]
-        session.warn(f"{describe(op)}: not folded: {text}")
+        session.warn(f"{describe(op)}: not folded: {text or type(error).__name__}")
         return None
 
 

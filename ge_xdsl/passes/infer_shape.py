@@ -13,6 +13,7 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.control import merge_tensors
 from ge_xdsl.dialects.ge.graph import functions, main_function, op_error
 from ge_xdsl.dialects.ge.names import input_names
 from ge_xdsl.dialects.ge.op import GeOp, set_type
@@ -20,7 +21,7 @@ from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, compatible, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError, nearest
 from ge_xdsl.passes.edits import Folder, Replacements, merged, ordered_ops
-from ge_xdsl.passes.fold_constants import evaluated
+from ge_xdsl.passes.fold_constants import evaluated, values_of
 from ge_xdsl.passes.session import Session, session_of
 
 if TYPE_CHECKING:
@@ -131,7 +132,9 @@ class _Inference:
                 self.visit_subgraphs(op, fold)
             self.infer(op)
             if fold and op not in pinned:
-                arrays = shape_values(op) or evaluated(op, SHAPE_LIMIT, self.session, small=True)
+                arrays = shape_values(op, self.session) or evaluated(
+                    op, SHAPE_LIMIT, self.session, small=True
+                )
                 if arrays is not None:
                     self.folder.fold(op, arrays)
 
@@ -177,7 +180,7 @@ class _Inference:
             if start < 0:
                 return tensors
             joined = tensors[:start] + [
-                join(tensor, tensor_of(value.type))
+                merge_tensors(tensor, tensor_of(value.type))
                 for tensor, value in zip(tensors[start:], results, strict=True)
             ]
             if joined == tensors:
@@ -205,15 +208,7 @@ def set_arguments(block: Block, tensors: Sequence[Tensor]) -> None:
         set_type(arg, tensor.type)
 
 
-def join(a: Tensor, b: Tensor) -> Tensor:
-    """The most precise type that holds for both."""
-    if a.shape is None or b.shape is None or len(a.shape) != len(b.shape):
-        return a.with_shape(None)
-    shape = tuple(x if x == y else DYNAMIC for x, y in zip(a.shape, b.shape, strict=True))
-    return a if shape == a.shape else a.with_shape(shape)
-
-
-def shape_values(op: GeOp) -> Sequence[Array] | None:
+def shape_values(op: GeOp, session: Session) -> Sequence[Array] | None:
     """The results of Shape, Size and Rank where the operand's type tells them.
 
     They are computed by the op's own `evaluate`, on an array of the right shape that takes the
@@ -234,4 +229,4 @@ def shape_values(op: GeOp) -> Sequence[Array] | None:
             arrays.append(np.broadcast_to(zero, shape))
         except ValueError:
             return None
-    return op.execute(arrays)
+    return values_of(op, arrays, session)
