@@ -98,7 +98,10 @@ CASES = [
     case("MatMul", [f32(4), f32(2, 4, 5)], [9]),
     case("MatMul", [f32(2, 3, 4), f32(4)], [9]),
     case("Gemm", [f32(3, 4), f32(4, 5), f32(5)], [7, 9, 13], consts=(1, 2)),
-    case("Gemm", [f32(4, 3), f32(5, 4), f32(3, 1)], [9, 11], transA=1, transB=1, alpha=0.5, beta=2.0),
+    case(
+        "Gemm", [f32(4, 3), f32(5, 4), f32(3, 1)], [9, 11],
+        transA=1, transB=1, alpha=0.5, beta=2.0,
+    ),
     case("Gemm", [f32(3, 4), f32(4, 5)], [11], alpha=0.5),
     case("Conv", [IMAGE, f32(6, 4, 3, 3)], [7, 11, 22], consts=(1,)),
     case(
@@ -178,7 +181,10 @@ CASES = [
     case("Slice", [X], [7, 9], starts=[1, -2], ends=[9, 3], axes=[1, 2]),
     case("Slice", [X], [9], starts=[0, 1], ends=[1, 2]),
     case("Slice", [X, i64(1), i64(9)], [10, 13], consts=(1, 2)),
-    case("Slice", [X, i64(-1, 0), i64(-9, 2), i64(2, 1), i64(-1, 1)], [10, 13], consts=(1, 2, 3, 4)),
+    case(
+        "Slice", [X, i64(-1, 0), i64(-9, 2), i64(2, 1), i64(-1, 1)], [10, 13],
+        consts=(1, 2, 3, 4),
+    ),
     case("Slice", [X, i64(-1), i64(-(2**63)), i64(-1), i64(-2)], [11]),
     case("Gather", [X, np.array([[0, 1]])], [7, 13], axis=1),
     case("Gather", [X, np.array(-1)], [11, 13], consts=(1,)),
@@ -274,8 +280,14 @@ def ops_of(op, operands, opset=13, outputs=1, consts=(), **attrs):
             [("Cast", "node_Cast"), ("ClipByValue", "node_ClipByValue")],
         ),
         (lambda: ops_of("Where", [X > 0, X, X], 16), [("SelectV2", "node")]),
-        (lambda: ops_of("Max", [X, X, X]), [("Maximum", "node_Maximum"), ("Maximum", "node_Maximum_1")]),
-        (lambda: ops_of("MaxPool", [IMAGE], 12, kernel_shape=[2, 2]), [("MaxPoolV3", "node_MaxPoolV3")]),
+        (
+            lambda: ops_of("Max", [X, X, X]),
+            [("Maximum", "node_Maximum"), ("Maximum", "node_Maximum_1")],
+        ),
+        (
+            lambda: ops_of("MaxPool", [IMAGE], 12, kernel_shape=[2, 2]),
+            [("MaxPoolV3", "node_MaxPoolV3")],
+        ),
     ],
 )  # fmt: skip
 def test_expansion_is_that_of_ge(found, expected):

@@ -212,8 +212,15 @@ class GraphImporter:
         """
         unique = self.builder.unique
         found: list[tuple[str, NodeProto]] = []
+        given: set[str] = set()
         for proto in nodes:
             check_text(proto.name, proto.op_type)
+            if proto.name in given:
+                raise CompileError(
+                    f"the name '{proto.name}' is given to two nodes, expected unique names"
+                )
+            if proto.name:
+                given.add(proto.name)
             name = "" if proto.op_type == "Constant" else proto.name
             name = name or next((out for out in proto.output if out), proto.op_type)
             found.append((unique(name), proto))
