@@ -183,7 +183,7 @@ class Emitter:
         A new op that gives the first result takes the replaced op's name and result types.
         """
         for value, result in zip(values, self.old.results, strict=True):
-            if value.type != result.type and value.owner in self.ops:
+            if result.first_use is not None and value.owner in self.ops:
                 set_type(value, result.type)
         first = values[0].owner
         if isinstance(first, GeOp) and first in self.ops and self.old.node_name:

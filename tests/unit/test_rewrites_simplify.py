@@ -440,7 +440,7 @@ def test_lossless_pairs_keep_every_value(narrow: DataType, wide: DataType):
     )
     with np.errstate(all="ignore"):
         back = values.astype(many).astype(few)
-    assert ((back == values) | (values != values)).all()
+        assert ((back == values) | (values != values)).all()
 
 
 def test_all_rules_together():
