@@ -66,6 +66,27 @@ def test_conv2d_as_onnx(case, dtype, data_format):
     assert_close(fused, np.maximum(expected, expected.dtype.type(0)), scale=16)
 
 
+def test_conv2d_of_random_geometry_as_onnx():
+    rng = np.random.default_rng(5)
+    for seed in range(60):
+        groups = int(rng.choice([1, 1, 2, 3, 4]))
+        kernel, strides = rng.integers(1, 5, (2, 2)).tolist()
+        dilations, pads = rng.integers(1, 4, 2).tolist(), rng.integers(0, 4, 4).tolist()
+        size = [
+            max((k - 1) * d + 1, int(rng.integers(1, 15)))
+            for k, d in zip(kernel, dilations, strict=True)
+        ]
+        depth, out = rng.integers(1, 4, 2).tolist()
+        x = sample("any", (int(rng.integers(1, 3)), depth * groups, *size), F32, seed)
+        weight = sample("any", (out * groups, depth, *kernel), F32, seed + 1)
+        expected = onnx_conv(x, weight, None, strides, pads, dilations, groups)
+        y = run(
+            "Conv2D", x, weight, strides=[1, 1, *strides], dilations=[1, 1, *dilations],
+            pads=pads, groups=groups, data_format="NCHW",
+        )[0]  # fmt: skip
+        np.testing.assert_allclose(y, expected, rtol=1e-4, atol=1e-3)
+
+
 def test_conv2d_without_bias_in_blocks_of_rows():
     x, weight = sample("any", (1, 32, 90, 90), F32, 1), sample("unit", (8, 32, 3, 3), F32, 2)
     y = run("Conv2D", x, weight, strides=[1] * 4, pads=[1] * 4, data_format="NCHW")[0]

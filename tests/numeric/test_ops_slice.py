@@ -84,6 +84,26 @@ def test_strided_slice_v2_as_onnx_slice(begin, end, axes, steps, dtype):
     assert_close(run("StridedSliceV2", x, *given)[0], expected)
 
 
+def test_strided_slices_of_random_numbers_as_numpy():
+    rng = np.random.default_rng(7)
+    extremes = [BIG, -BIG, 2**31 - 1, -(2**31)]
+    for _ in range(150):
+        x = sample("any", rng.integers(0, 6, rng.integers(1, 4)), F32)
+        begin, end = (
+            [int(rng.choice(extremes)) if rng.random() < 0.2 else int(v) for v in row]
+            for row in rng.integers(-8, 9, (2, x.ndim))
+        )
+        steps = [int(v) for v in rng.choice([1, 2, 3, -1, -2, 7], x.ndim)]
+        expected = x[tuple(map(slice, begin, end, steps))]
+        # A negative end counts from the back once; only Python's None reaches before the front.
+        given = [np.array(part, I64) for part in (begin, end, steps)]
+        assert_close(run("StridedSlice", x, *given)[0], expected)
+        order = [int(v) for v in rng.permutation(x.ndim)]
+        chosen = [part[order] for part in given]
+        y = run("StridedSliceV2", x, *chosen[:2], np.array(order, I64), chosen[2])[0]
+        assert_close(y, expected)
+
+
 def test_strided_slice_v2_masks_speak_of_dimensions():
     y = run(
         "StridedSliceV2", X, np.array([2], I64), np.array([3], I64), np.array([1], I64),

@@ -343,7 +343,9 @@ class Conv2DOp(_GroupedConvolution):
 class FusedConv2DBiasAddReluOp(_GroupedConvolution):
     """y = activation(Conv2D(x, filter) + bias), in one kernel. The project's own op, not GE's.
 
-    Constraints C1 to C11 are Conv2D's. C12: activation is ReLU, max(., 0).
+    Operands, attributes and constraints C1 to C11 are Conv2D's (data_format, entry counts,
+    positive strides, rank, element type, channels, groups, bias, offset_w, window, padding mode),
+    but bias must be there. C12: activation is ReLU, max(., 0).
     """
 
     name = "ge.FusedConv2D_BiasAdd_ReLU"
@@ -372,9 +374,10 @@ class DepthwiseConv2DOp(Convolution):
             x[n, c, i*sh + u*dh, j*sw + v*dw] * filter[u, v, c, k]
 
     K is the channel multiplier; filter is HWCN unless its type says NCHW ([K, C, kh, kw]).
-    C1 to C3: as Conv2D. C4: x and filter have rank 4. C5: one element type. C6: filter has the
-    channels of x. C8: bias has one entry per output channel. C9: no offset_w. C10: the window
-    fits the padded input and is not empty.
+    C1: data_format is NCHW or NHWC. C2: strides, dilations and pads have 4 entries. C3: strides
+    and dilations are positive and 1 for N and C, pads not negative. C4: x and filter have rank 4.
+    C5: one element type. C6: filter has the channels of x. C8: bias has one entry per output
+    channel. C9: no offset_w. C10: the window fits the padded input and is not empty.
     """
 
     name = "ge.DepthwiseConv2D"

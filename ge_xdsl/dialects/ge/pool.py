@@ -29,11 +29,7 @@ if TYPE_CHECKING:
 
 
 class _Pool(GeOp):
-    """Windows from ksize, strides, a padding mode and data_format; N and C stay.
-
-    C1: data_format is NCHW or NHWC. C2: ksize and strides have 4 entries, positive, and 1 for N
-    and C. C3: the padding mode is known. C4: x has rank 4. C5: the window fits the padded input.
-    """
+    """Windows from ksize, strides, a padding mode and data_format; N and C stay."""
 
     x = operand()
     ksize = integers()
@@ -151,7 +147,8 @@ class _PaddedPool(_Pool):
 class MaxPoolOp(_PaddedPool):
     """y = the maximum of each window; SAME pads with the lowest value.
 
-    C1 to C5: see the pooling rules above (data_format, ksize and strides, padding, rank, fit).
+    C1: data_format is NCHW or NHWC. C2: ksize and strides have 4 entries, positive, 1 for N and
+    C. C3: padding is SAME or VALID. C4: x has rank 4. C5: a window fits the input.
     """
 
     name = "ge.MaxPool"
@@ -163,7 +160,8 @@ class MaxPoolOp(_PaddedPool):
 class AvgPoolOp(_PaddedPool):
     """y = the mean of the elements of each window that are not padding.
 
-    C1 to C5: see the pooling rules above (data_format, ksize and strides, padding, rank, fit).
+    C1: data_format is NCHW or NHWC. C2: ksize and strides have 4 entries, positive, 1 for N and
+    C. C3: padding is SAME or VALID. C4: x has rank 4. C5: a window fits the input.
     """
 
     name = "ge.AvgPool"
@@ -173,7 +171,7 @@ class AvgPoolOp(_PaddedPool):
 
 
 class _CalculatedPool(_Pool):
-    """Pooling with explicit pads, ceil_mode and global_pooling. C6: 4 pads, none negative."""
+    """Pooling with explicit pads, ceil_mode and global_pooling."""
 
     padding_mode = string("CALCULATED")
     pads = integers((0, 0, 0, 0))
@@ -207,8 +205,9 @@ class MaxPoolV3Op(_CalculatedPool):
 
     CALCULATED pads by `pads` [top, bottom, left, right]; ceil_mode rounds the number of windows
     up but drops one that would start in the right padding, and only counts for CALCULATED.
-    global_pooling takes the whole plane as the window. C1 to C5: see the pooling rules above.
-    C6: 4 pads, none negative.
+    global_pooling takes the whole plane as the window. C1: data_format is NCHW or NHWC. C2: ksize
+    and strides have 4 entries, positive, 1 for N and C. C3: padding_mode is CALCULATED, SAME or
+    VALID. C4: x has rank 4. C5: a window fits the padded input. C6: 4 pads, none negative.
     """
 
     name = "ge.MaxPoolV3"
@@ -228,8 +227,9 @@ class AvgPoolV2Op(_CalculatedPool):
 
     The divisor is divisor_override when not 0, else the number of elements in the image
     (`exclusive`) or in the padded image. ceil_mode rounds the number of windows up and drops
-    none; VALID with ceil_mode pads like CALCULATED. C1 to C5: see the pooling rules above.
-    C6: 4 pads, none negative.
+    none; VALID with ceil_mode pads like CALCULATED. C1: data_format is NCHW or NHWC. C2: ksize
+    and strides have 4 entries, positive, 1 for N and C. C3: padding_mode is CALCULATED, SAME or
+    VALID. C4: x has rank 4. C5: a window fits the padded input. C6: 4 pads, none negative.
     """
 
     name = "ge.AvgPoolV2"

@@ -308,7 +308,9 @@ class StridedSliceV2Op(_MaskedSlice):
     """y = x[begin[k] : end[k] : strides[k]] along axes[k]; other dimensions stay whole.
 
     Missing axes are 0, 1, ...; missing strides are 1. Numbers count from the end when negative
-    and are clamped; masks work as in StridedSlice, their bits stand for dimensions of x.
+    and are clamped; masks work as in StridedSlice, their bits stand for dimensions of x. With a
+    negative stride a begin before the first element gives nothing (ONNX's Slice would give that
+    element).
     C1: begin, end, axes and strides are i32 or i64 of rank 1 and equal in length. C2: axes are in
     [-rank, rank), none twice. C3: no more entries than dimensions. C4: strides are not 0.
     C5: a shrunk position lies inside x.
