@@ -32,6 +32,7 @@ class _Concatenation(GeOp):
     """
 
     def joined(self, xs: Sequence[Tensor], axis: int | None) -> Tensor:
+        """The result tensor; all dimensions are unknown while the axis is."""
         if not xs:  # C1
             raise VerifyException("has no x, expected at least one")
         same_dtype(*xs)  # C2
@@ -55,6 +56,7 @@ class _Concatenation(GeOp):
         return xs[0].with_shape(dims)
 
     def value(self, xs: Sequence[Array], axis: int) -> Array:
+        """The arrays one after the other along `axis`."""
         import numpy as np
 
         return np.concatenate([np.atleast_1d(x) for x in xs], axis=axis)
@@ -164,6 +166,7 @@ class _EvenSplit(GeOp):
     num_split: ClassVar[AttrField[int]]
 
     def parts(self, x: Tensor, axis: int | None) -> list[Tensor]:
+        """The result tensors; all dimensions are unknown while the axis is."""
         check_results(self, self.num_split, "num_split")  # C1
         if x.shape is None or axis is None:
             return _pieces(x, None, (DYNAMIC,) * self.num_split)
@@ -177,6 +180,7 @@ class _EvenSplit(GeOp):
         return _pieces(x, axis, (part,) * self.num_split)
 
     def value(self, x: Array, axis: int) -> list[Array]:
+        """The equal parts of x along `axis`."""
         import numpy as np
 
         return np.split(x, self.num_split, axis=axis)

@@ -61,6 +61,7 @@ class Convolution(GeOp):
     offset_x: ClassVar[AttrField[int]]
 
     def check_attributes(self) -> None:
+        """Counts and signs of strides, dilations and pads, and the data format."""
         check_format(self.data_format)  # C1
         check_length(self.strides, 4, "strides")  # C2
         check_length(self.dilations, 4, "dilations")
@@ -120,10 +121,12 @@ class Convolution(GeOp):
         return with_layout(x, product_dtype(x.dtype), shape)
 
     def unknown_result(self, x: Tensor, channels: int) -> Tensor:
+        """y of an x whose rank is unknown."""
         dims = tuple(channels if letter == "C" else DYNAMIC for letter in self.data_format)
         return with_layout(x, product_dtype(x.dtype), dims)
 
     def pad_fill(self, x: Array) -> float:
+        """What padding holds: offset_x for i8, else 0."""
         return self.offset_x if x.dtype.itemsize == 1 else 0
 
     def convolve(self, x: Array, weight: Array, groups: int) -> Array:
@@ -142,6 +145,7 @@ class Convolution(GeOp):
         return channels_as(y, self.data_format)
 
     def add_bias(self, y: Array, bias: Array | None) -> Array:
+        """Add one number per channel to y, in place."""
         if bias is None:
             return y
         shape = [1, 1, 1, 1]
@@ -267,6 +271,7 @@ class _GroupedConvolution(Convolution):
     def infer_y(
         self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
     ) -> Tensor:
+        """The result tensor; raises for what Conv2D's constraints refuse."""
         same_dtype(x, filter)  # C5
         self.check_attributes()  # C1 C2 C3
         if offset_w is not None:  # C9
@@ -301,6 +306,7 @@ class _GroupedConvolution(Convolution):
         return with_layout(x, unknown.dtype, (x.shape[0], *unknown.shape[1:]))
 
     def value(self, x: Array, filter: Array, bias: Array | None) -> Array:
+        """conv(x, filter) + bias, filter in its own format."""
         axes = self.filter_axes(tensor_of(self.filter.type))
         weight = filter.transpose(axes)
         groups = self.group_count(x.shape[self.data_format.index("C")], weight.shape[1])

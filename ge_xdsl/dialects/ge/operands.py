@@ -62,11 +62,13 @@ def same_dtype(*tensors: Tensor | None) -> None:
 
 
 def check_rank(shape: Sequence[int], rank: int, name: str) -> None:
+    """A shape has `rank` dimensions."""
     if len(shape) != rank:
         raise VerifyException(f"{name} is {shape_text(shape)}, expected rank {rank}")
 
 
 def check_length(values: Sequence[int], length: int, name: str) -> None:
+    """A list attribute or operand has `length` entries."""
     if len(values) != length:
         raise VerifyException(f"{name} has {len(values)} entries, expected {length}")
 

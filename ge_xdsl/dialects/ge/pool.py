@@ -56,6 +56,7 @@ class _Pool(GeOp):
         ceil_mode: bool = False,
         drops_last: bool = True,
     ) -> Window:
+        """The windows over a dimension for the padding mode; `pads` count outside SAME."""
         kernel, stride = self.ksize[axis], self.strides[axis]
         if self.mode() == "SAME":
             if size == DYNAMIC:
@@ -67,6 +68,7 @@ class _Pool(GeOp):
         return Window(kernel, stride, 1, pads[0], pads[1], count)
 
     def check_attributes(self) -> None:
+        """data_format, ksize, strides and the padding mode."""
         check_format(self.data_format)  # C1
         for values, name in ((self.ksize, "ksize"), (self.strides, "strides")):  # C2
             check_length(values, 4, name)
@@ -80,6 +82,7 @@ class _Pool(GeOp):
             )
 
     def windows(self, shape: Sequence[int]) -> tuple[Window, Window]:
+        """The windows over height and width of an x of `shape`."""
         height, width = spatial_axes(self.data_format)
         return self.window(shape[height], height, 0), self.window(shape[width], width, 1)
 
@@ -197,6 +200,7 @@ class _CalculatedPool(_Pool):
         return self.explicit_window(size, axis, self.pads[2 * which : 2 * which + 2])
 
     def explicit_window(self, size: int, axis: int, pads: Sequence[int]) -> Window:
+        """The windows over a dimension with (before, after) `pads`."""
         raise NotImplementedError
 
 

@@ -413,6 +413,7 @@ def padded_shape(shape: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tupl
 
 class _Padding(GeOp):
     def padded(self, x: Tensor, paddings: Tensor, contiguous: bool) -> Tensor:
+        """The result tensor; dimensions are unknown while paddings are."""
         check_index(paddings, "paddings")  # C1
         if x.shape is None:
             return x.with_shape(None)
@@ -424,6 +425,7 @@ class _Padding(GeOp):
         return x.with_shape(padded_shape(x.shape, pad_pairs(flat, len(x.shape), contiguous)))
 
     def value(self, x: Array, pairs: list[tuple[int, int]], mode: str, fill: Any) -> Array:
+        """x cropped by negative pairs, then bordered by the others."""
         import numpy as np
 
         padded_shape(x.shape, pairs)

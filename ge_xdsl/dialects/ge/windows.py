@@ -77,6 +77,7 @@ def spatial_axes(data_format: str) -> tuple[int, int]:
 
 
 def check_format(data_format: str, allowed: Sequence[str] = ("NCHW", "NHWC")) -> None:
+    """data_format is one of `allowed`."""
     if data_format not in allowed:
         raise VerifyException(f"data_format is '{data_format}', expected {' or '.join(allowed)}")
 
