@@ -40,6 +40,10 @@ from ge_xdsl.dialects.ge.types import DataType, is_tensor_type, tensor_of
 from ge_xdsl.errors import nearest
 
 
+ORIGINS = frozenset({"_datadump_original_op_names", "_datadump_original_op_types", "ge.pass_name"})
+"""What a rewrite notes of the nodes it replaced; the screen shows it on request."""
+
+
 def print_op(op: GeOp, printer: Printer) -> None:
     """Print everything after the op's name."""
     printer.print_string("(")
@@ -93,7 +97,10 @@ def _print_attrs(op: GeOp, printer: Printer) -> None:
     if op.prototype.needs_result_segments:
         entries.append((RESULT_SEGMENTS, op.properties[RESULT_SEGMENTS], None))
     hides_name = getattr(printer, "name_is_shown", None)
+    shows_origins = getattr(printer, "origins", True)
     for name, attr in op.attributes.items():
+        if name in ORIGINS and not shows_origins:
+            continue
         if name != NAME or hides_name is None or not hides_name(op):
             entries.append((name, attr, None))
     if not entries:

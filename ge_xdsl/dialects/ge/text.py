@@ -62,9 +62,7 @@ class GeContext(Context):
 class _Lexer(MLIRLexer):
     """xDSL's lexer without its exponential search for the end of an unterminated string."""
 
-    _unescaped_characters_regex = re.compile(
-        r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"'
-    )
+    _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 
 
 class GeParser(Parser):
@@ -197,8 +195,9 @@ def _name_inputs(module: ModuleOp, parser: GeParser) -> None:
 class GePrinter(Printer):
     """Printer that shows node names as SSA names and remembers the text of attributes."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, origins: bool = True, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.origins = origins
         self._texts: dict[int, tuple[Attribute, str]] = {}
         self._taken: dict[str, int] = {}
         self._bases: dict[Operation, str] = {}
@@ -310,10 +309,13 @@ def _shown_by_arguments(func: FuncOp) -> bool:
     )
 
 
-def module_text(module: Operation, generic: bool = False) -> str:
-    """A module, function or op as text, with a final newline."""
+def module_text(module: Operation, generic: bool = False, origins: bool = True) -> str:
+    """A module, function or op as text, with a final newline.
+
+    Without `origins` the custom form leaves out what rewrites note of replaced nodes.
+    """
     stream = StringIO()
-    printer = GePrinter(stream, print_generic_format=generic)
+    printer = GePrinter(stream, print_generic_format=generic, origins=origins)
     printer.print_op(module)
     return stream.getvalue() + "\n"
 
