@@ -280,7 +280,7 @@ def test_matmul_fires(case: str):
     assert types_of(after) == [op_type]
     (op,) = ge_ops(main_function(after))
     assert op.node_name == "s"
-    assert "_has_bias" in op.attributes
+    assert "ge.has_bias" in op.attributes
 
 
 MATMUL_DECLINES = {

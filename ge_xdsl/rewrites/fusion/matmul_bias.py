@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from xdsl.dialects.builtin import IntegerAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ge_xdsl.dialects.ge.elementwise import BiasAddOp
 from ge_xdsl.dialects.ge.matmul import BatchMatMulOp, BatchMatMulV2Op
 from ge_xdsl.dialects.ge.names import describe
-from ge_xdsl.dialects.ge.op import NAME, GeOp
+from ge_xdsl.dialects.ge.op import NAME, GeOp, extra_key
+from ge_xdsl.dialects.ge.prototype import encode
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC
 from ge_xdsl.pattern.rule import Applied, Declined, Outcome, Rule
@@ -58,7 +58,7 @@ def _fuse(rewriter: PatternRewriter, ops: list[GeOp], bias: SSAValue, rule: str)
         if (value := old.properties.get(spec.name)) is not None
     }
     extra = {key: attr for key, attr in old.attributes.items() if key != NAME}
-    extra["_has_bias"] = IntegerAttr(1, 1)
+    extra[extra_key("has_bias")] = encode("Bool", True)
     inputs = (old.operands[0], old.operands[1], bias)
     new = make_like(add, BatchMatMulV2Op if batched else type(old), inputs, attrs, extra)
     if isinstance(new, str):
