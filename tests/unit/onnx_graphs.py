@@ -1,13 +1,16 @@
 """Small ONNX models for tests, and running them in onnxruntime and on the imported graph."""
 
 import numpy as np
-import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.importers.onnx.reader import import_onnx_bytes
 from ge_xdsl.interpreters.ge import run_function
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+W = np.random.default_rng(0).standard_normal((4, 32)).astype(np.float32)
+B = np.linspace(-1, 1, 32, dtype=np.float32)
 
 
 def value(name, array, dims=None):
@@ -32,6 +35,35 @@ def model(nodes, inputs, outputs, opset=17, initializers=(), dims=None, value_in
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)])
     made.ir_version = 8
     return made
+
+
+def node(op, inputs, outputs, name="", **attrs):
+    return helper.make_node(op, inputs, outputs, name=name, **attrs)
+
+
+def linear(opset=17, **options):
+    """relu(x @ w + b), and the sum as a second output"""
+    nodes = [
+        node("MatMul", ["x", "w"], ["product"], "mm"),
+        node("Add", ["product", "b"], ["sum"], "add"),
+        node("Relu", ["sum"], ["y"]),
+    ]
+    return model(nodes, {"x": X}, ["y", "sum"], opset, {"w": W, "b": B}, **options)
+
+
+def reshaped(declared):
+    """x reshaped to a shape that only the run tells; the model declares the result."""
+    info = helper.make_tensor_value_info("r", TensorProto.FLOAT, declared)
+    nodes = [node("Reshape", ["x", "s"], ["r"], "re"), node("Relu", ["r"], ["y"], "relu")]
+    shape = np.array([2, 6], np.int64)
+    return model(nodes, {"x": X, "s": shape}, ["y"], 13, value_info=[info])
+
+
+def typed(data_type, shape, **fields):
+    tensor = TensorProto(name="w", data_type=data_type, dims=shape)
+    for field, values in fields.items():
+        getattr(tensor, field).extend(values)
+    return tensor
 
 
 def by_onnxruntime(made, inputs, folder=None):
@@ -72,6 +104,3 @@ def check(made, inputs, tolerance=1e-5):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=limit, equal_nan=True)
         else:
             np.testing.assert_array_equal(ours, theirs)
-
-
-__all__ = ["by_onnxruntime", "by_reference", "check", "imported", "model", "onnx", "value"]
