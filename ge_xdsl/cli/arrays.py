@@ -166,7 +166,8 @@ def random_array(name: str, tensor: Tensor, seed: int, shape: Sequence[int] | No
         raise CompileError(
             "is DT_STRING, expected an --input file", subject=f"graph input '{name}'"
         )
-    return rng.standard_normal(dims, np.float32).astype(dtype)
+    values = rng.standard_normal(dims, np.float32)
+    return (np.abs(values) if dtype.name == "float8_e8m0fnu" else values).astype(dtype)
 
 
 def _top(dtype: np.dtype[Any]) -> int:

@@ -38,6 +38,8 @@ def difference(got: Array, want: Array) -> tuple[str, bool]:
 
     if got.shape != want.shape:
         return f"shape is {shape_text(got.shape)}, expected {shape_text(want.shape)}", False
+    if got.dtype != want.dtype and "O" not in (got.dtype.kind, want.dtype.kind):
+        return f"element type is {got.dtype.name}, expected {want.dtype.name}", False
     if got.dtype.kind == "O" or want.dtype.kind == "O":
         same = got.tolist() == want.tolist()
         return "strings are equal" if same else "strings differ", same
@@ -48,8 +50,8 @@ def difference(got: Array, want: Array) -> tuple[str, bool]:
     if odd.any():
         return f"{int(odd.sum())} values are infinite or NaN on one side only", False
     both = finite & np.isfinite(a)
-    worst = float(np.abs(a - b)[both].max()) if both.any() else 0.0
-    scale = float(np.abs(b)[both].max()) if both.any() else 0.0
+    worst = float(np.abs(a[both] - b[both]).max()) if both.any() else 0.0
+    scale = float(np.abs(b[both]).max()) if both.any() else 0.0
     relative = worst / scale if scale else (0.0 if worst == 0 else float("inf"))
     return f"max |diff| {worst:.3g}, {relative:.3g} of max |ref| {scale:.3g}", (
         relative <= TOLERANCE

@@ -113,6 +113,8 @@ class Run:
 
         module = source.load(self.args.input, SessionContext(self.session), self.args.input_format)
         func = main_function(module)
+        if self.args.level is None and has_kernels(module):
+            self.level = "aicore"
         inputs = arrays.gather_inputs(
             func, self.args.arrays, self.args.inputs, self.seed, self.shapes(module)
         )
@@ -210,6 +212,11 @@ class Run:
 
         outputs, report = run(module, inputs, self.session.target)
         return dict(zip(output_names(main_function(module)), outputs, strict=True)), report
+
+
+def has_kernels(module: ModuleOp) -> bool:
+    """Whether a module is lowered already."""
+    return any(op.name == "aicore.kernel" for op in module.body.block.ops)
 
 
 def run_graph(module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array]:

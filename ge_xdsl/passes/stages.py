@@ -28,5 +28,5 @@ LOWER: tuple[str, ...] = ("convert-ge-to-aicore",)
 
 COMPILE: tuple[str, ...] = OPTIMIZE + LOWER
 
-ALIASES: dict[str, tuple[str, ...]] = {"ge-compile": COMPILE}
+ALIASES: dict[str, tuple[str, ...]] = {"ge-compile": COMPILE, "ge-optimize": OPTIMIZE}
 """Pipeline names that stand for a list of passes."""
