@@ -279,7 +279,7 @@ def test_matmul_fires(case: str):
     after = check_fires(text, [FuseMatMulBias()])
     assert types_of(after) == [op_type]
     (op,) = ge_ops(main_function(after))
-    assert op.node_name == "s"
+    assert op.node_name == "p"
     assert "ge.has_bias" in op.attributes
 
 

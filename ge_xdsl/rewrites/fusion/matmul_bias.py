@@ -24,8 +24,8 @@ class FuseMatMulBias(Rule):
         Add(M(x1, x2), b), Add(b, M(x1, x2)), BiasAdd(M(x1, x2), b) -> M(x1, x2, bias = b)
 
     M is MatMul, MatMulV2, BatchMatMulV2 or BatchMatMul, which becomes BatchMatMulV2 because only
-    that has a bias. b is a vector of one value per column; the product has one consumer, and
-    rank 2 unless it is a batched one. Half floats are rounded once instead of twice.
+    that has a bias. b is a vector of one value per column. The product has one consumer, and rank
+    2 unless it is batched; it keeps its name. Half floats are rounded once instead of twice.
     """
 
     name = "FuseMatMulBias"
@@ -63,6 +63,7 @@ def _fuse(rewriter: PatternRewriter, ops: list[GeOp], bias: SSAValue, rule: str)
     new = make_like(add, BatchMatMulV2Op if batched else type(old), inputs, attrs, extra)
     if isinstance(new, str):
         return Declined(new, old, 2, matched=True)
+    new.node_name = old.node_name or add.node_name
     fuse(rewriter, new, ops, rule)
     return Applied()
 
