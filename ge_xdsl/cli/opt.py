@@ -43,8 +43,8 @@ def parser() -> Parser:
         made.add_argument(flag, action="store_true", help=text)
     made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
     made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
-    made.add_optional("--stats", "=json", "what each rule tried, matched, refused and applied")
-    made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match")
+    made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
+    made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
     made.add_argument("--explain-format", choices=("text", "json"), default="text")
     made.add_argument(
         "--expect-matches",
@@ -66,7 +66,7 @@ def _main(argv: Sequence[str]) -> int:
 
         output.print_text(describe.answer(args))
         return 0
-    if args.input is None:
+    if not args.input:
         raise UsageError("no input given, expected a file or -")
     return Run(args).run()
 

@@ -118,9 +118,14 @@ def session_of_args(args: argparse.Namespace) -> Session:
 
 
 def load_user_passes(paths: Sequence[str]) -> None:
-    """Load the pass files of `--load` and of ASCEND_GE_PY_PASS_PATH."""
+    """Load the pass files of `--load` and of ASCEND_GE_PY_PASS_PATH.
+
+    Raises CompileError for what cannot be loaded, UsageError for an empty path.
+    """
     import os
 
+    if "" in paths:
+        raise UsageError("--load is empty, expected a file or directory")
     if paths or os.environ.get("ASCEND_GE_PY_PASS_PATH"):
         from ge_xdsl.passes.loader import load
 

@@ -113,4 +113,5 @@ def write_module(module: ModuleOp, path: str | None, session: Session, generic: 
     if path is None or path == "-":
         print_text(text_of(module, session, generic))
     else:
-        write_mlir(module, path, generic)
+        # what a link leads to is replaced, not the link
+        write_mlir(module, os.path.realpath(path) if os.path.islink(path) else path, generic)

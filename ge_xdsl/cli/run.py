@@ -61,7 +61,9 @@ def _main(argv: Sequence[str]) -> int:
 
 
 def check_arguments(args: argparse.Namespace) -> None:
-    """Raise UsageError for options that contradict each other."""
+    """Raise UsageError for an empty input and for options that contradict each other."""
+    if not args.input:
+        raise UsageError("no model given, expected a file or -")
     if args.cycles is not None and args.level == "ge":
         raise UsageError("--cycles with --level ge, expected --level aicore")
     if args.cycles not in (None, "", "json"):

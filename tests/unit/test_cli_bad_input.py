@@ -140,6 +140,8 @@ def test_a_text_with_random_bytes(folder, capsys, seed):
         (["good.mlir", "--explan"], 2, "unknown option '--explan', did you mean '--explain'?"),
         (["good.mlir", "--frobnicate"], 2, "unknown option '--frobnicate', see ge-opt --help"),
         ([], 2, "no input given, expected a file or -"),
+        ([""], 2, "no input given, expected a file or -"),
+        (["good.mlir", "--load", ""], 2, "--load is empty, expected a file or directory"),
         (["good.mlir", "--input-format", "onx"], 2, "input format is 'onx', expected mlir or onnx"),
         (["m.onnx", "--split-input-file"], 2, "--split-input-file with input 'm.onnx', expected"),
         (["--describe", "Conv2"], 2, "Conv2 is no known op, expected a GE op type, did you mean"),
@@ -155,6 +157,11 @@ def test_wrong_arguments_of_ge_opt(folder, capsys, argv, code, error):
     assert "internal" not in err
     assert err.count("\n") == 1
     assert not (folder / "out.mlir").exists()
+
+
+def test_an_empty_model_name(capsys):
+    found = call(run.main, [""], capsys)
+    assert found == (2, "", "ge-run: error: no model given, expected a file or -\n")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

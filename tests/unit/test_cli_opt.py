@@ -108,6 +108,13 @@ def test_output_in_place(folder, capsys):
     assert (folder / "a.mlir").read_text() == CLEAN
 
 
+def test_output_through_a_link(folder, capsys):
+    (folder / "link.mlir").symlink_to("b.mlir")
+    assert call(["a.mlir", "-p", "ge-dce", "-o", "link.mlir"], capsys) == (0, "", "")
+    assert (folder / "link.mlir").is_symlink()
+    assert (folder / "b.mlir").read_text() == CLEAN
+
+
 def test_output_to_a_device_leaves_it_there(folder, capsys):
     assert call(["a.mlir", "-o", "/dev/null"], capsys) == (0, "", "")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
