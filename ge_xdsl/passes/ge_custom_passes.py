@@ -66,6 +66,7 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
     record = GraphRecord(func)
     run.pass_name = user_pass.name
     run.before_change = record.take
+    run.scopes = {}
     message = run.error_message
     try:
         changed = False

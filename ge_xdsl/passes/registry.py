@@ -10,13 +10,14 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from xdsl.ir import Block
 
 from ge_xdsl.errors import Location
 from ge_xdsl.passes.session import Session
+from ge_xdsl.pattern.rewrite import Scope
 
 STAGES = (
     "BeforeInferShape",
@@ -37,6 +38,9 @@ class StageRun:
     error_message: str = ""
     before_change: Callable[[], None] = lambda: None
     """Called by a pass right before it first changes the graph, so that it can be undone."""
+
+    scopes: dict[Block, Scope] = field(default_factory=dict["Block", "Scope"])
+    """What the `SubgraphRewriter` calls of the current pass share, per graph."""
 
     @property
     def infers(self) -> bool:

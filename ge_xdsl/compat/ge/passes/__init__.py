@@ -13,6 +13,8 @@ from ge_xdsl.compat.ge.passes.base import (
     PassStage,
     PatternFusionPass,
 )
+from ge_xdsl.compat.ge.passes.fuse_inspector import FuseCheckResult, can_fuse, report_fuse
+from ge_xdsl.compat.ge.passes.infer import infer_shape
 from ge_xdsl.compat.ge.passes.pattern import pattern
 from ge_xdsl.compat.ge.passes.registry import (
     clear_registered_passes,
@@ -23,6 +25,12 @@ from ge_xdsl.compat.ge.passes.registry import (
     register_fusion_pass,
 )
 from ge_xdsl.compat.ge.passes.replacement import create_replacement
+from ge_xdsl.compat.ge.passes.subgraph import (
+    SubgraphBoundary,
+    SubgraphInput,
+    SubgraphOutput,
+    SubgraphRewriter,
+)
 from ge_xdsl.compat.ge.passes.values import (
     MatchResult,
     NodeIo,
@@ -40,6 +48,7 @@ def __getattr__(name: str) -> NoReturn:
 
 __all__ = [
     "DecomposePass",
+    "FuseCheckResult",
     "FusionBasePass",
     "MatchResult",
     "NodeIo",
@@ -49,13 +58,20 @@ __all__ = [
     "PatternFusionPass",
     "PatternMatcherConfig",
     "PatternMatcherConfigBuilder",
+    "SubgraphBoundary",
+    "SubgraphInput",
+    "SubgraphOutput",
+    "SubgraphRewriter",
+    "can_fuse",
     "clear_registered_passes",
     "create_pattern",
     "create_replacement",
     "get_registered_pass_by_descriptor_key",
     "get_registered_pass_dicts",
     "get_registered_passes",
+    "infer_shape",
     "pattern",
     "register_decompose_pass",
     "register_fusion_pass",
+    "report_fuse",
 ]
