@@ -143,9 +143,10 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
         raise CompileError(str(error), subject=f"aicore.kernel @{kernel.sym_name}") from error
     for memory in memories:
         if memory.missing:
+            how = "unwritten" if memory.missing > 0 else "written again"
             raise CompileError(
-                f"leaves {memory.missing} of {memory.array.size} elements of '{memory.name}' "
-                "unwritten, expected each to be written once",
+                f"leaves {abs(memory.missing)} of {memory.array.size} elements of "
+                f"'{memory.name}' {how}, expected each to be written once",
                 subject=f"aicore.kernel @{kernel.sym_name}",
             )
     return [memory.array for memory in memories[len(arrays) :]]

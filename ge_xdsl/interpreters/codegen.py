@@ -59,7 +59,7 @@ class KernelSource:
 
     def __init__(self, kernel: KernelOp) -> None:
         self.names: dict[SSAValue, str] = {}
-        self.taken: set[str] = {"core", "cores", "np", "t"}
+        self.taken: set[str] = {"core", "cores", "np", "t", "strip", "place", "height"}
         self.head: list[str] = []
         self.lines: list[str] = []
         self.objects: dict[str, Any] = {}
@@ -118,9 +118,7 @@ class KernelSource:
             total = _product(counts)
             self.emit(depth, f"for t in range(core, {total}, cores):")
             depth += 1
-            for i, (_, step) in enumerate(dims):
-                inner = _product(counts[i + 1 :])
-                self.emit(depth, f"{origins[i]} = t // {inner} % {counts[i]} * {step}")
+            self.unrank(op, origins, counts, depth)
         for i, (extent, step) in enumerate(dims):
             end = self.index(extent)
             if not op.over_cores:
@@ -128,6 +126,21 @@ class KernelSource:
                 depth += 1
             self.emit(depth, f"{self.name(op.length(i))} = min({step}, {end} - {origins[i]})")
         self.block(op.body, depth)
+
+    def unrank(self, op: ForOp, origins: list[str], counts: list[int], depth: int) -> None:
+        """Assign the origins of iteration `t` of a loop over cores."""
+        for i, step in enumerate(op.steps):
+            inner = _product(counts[i + 1 :])
+            if op.strip and i == len(counts) - 2:
+                break
+            self.emit(depth, f"{origins[i]} = t // {inner} % {counts[i]} * {step}")
+        if op.strip:
+            rows, cols = counts[-2:]
+            self.emit(depth, f"strip, place = divmod(t % {rows * cols}, {op.strip * cols})")
+            self.emit(depth, f"height = min({op.strip}, {rows} - strip * {op.strip})")
+            row = f"(strip * {op.strip} + place % height)"
+            self.emit(depth, f"{origins[-2]} = {row} * {op.steps[-2]}")
+            self.emit(depth, f"{origins[-1]} = place // height * {op.steps[-1]}")
 
     def instruction(self, op: Instruction) -> str:
         """One instruction as one statement."""

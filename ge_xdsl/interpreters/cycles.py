@@ -15,12 +15,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import groupby, product
+from itertools import groupby
 
 from xdsl.ir import Block, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Index, Instruction
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, tile_order
 from ge_xdsl.interpreters.timing import PIPES, KernelTiming
 from ge_xdsl.interpreters.traffic import Traffic, traffic_of
 from ge_xdsl.targets import Target
@@ -139,7 +139,7 @@ class CoreSimulation:
         """The valid lengths of each iteration of this core."""
         extents = [self.number(v) for v in op.extents]
         if op.over_cores:
-            every = iteration_lengths(extents, op.steps)
+            every = iteration_lengths(extents, op.steps, op.strip)
             return every[self.core :: self.blocks]
         return iteration_lengths(extents, op.steps)
 
@@ -152,58 +152,68 @@ class CoreSimulation:
             if done == count:
                 return
             now = self.snapshot(before)
-            if last is not None and now.same(last):
-                self.skip(count - done, now, now.base - last.base)
+            if last is not None and now.repeats(last):
+                self.skip(count - done, now, last)
                 return
             last = now
 
     def snapshot(self, before: Mapping[str, float]) -> Snapshot:
         """The state after an iteration that began with these busy cycles."""
         spent = {p: self.busy[p] - before[p] for p in PIPES if self.busy[p] != before[p]}
-        base = min((self.free[p] for p in spent), default=0.0)
-        ahead = [self.free[p] - base for p in spent]
+        times = [self.free[p] for p in spent]
         for ring in self.rings.values():
             for slot in ring.in_turn():
-                ahead += (max(slot.written - base, 0.0), max(slot.read - base, 0.0))
-        return Snapshot(base, ahead, spent)
+                times += (slot.written, slot.read)
+        return Snapshot(min(times[: len(spent)], default=0.0), times, spent)
 
-    def skip(self, times: int, now: Snapshot, step: float) -> None:
-        """Take `times` more iterations that each move the state by `step` cycles."""
-        shift = times * step
+    def skip(self, times: int, now: Snapshot, last: Snapshot) -> None:
+        """Take `times` more iterations that move everything as the last one did."""
+        shift = times * (now.base - last.base)
         for pipe, spent in now.spent.items():
             self.free[pipe] += shift
             self.busy[pipe] += times * spent
+        moved = [a != b for a, b in zip(now.times, last.times, strict=True)]
+        i = len(now.spent)
         for ring in self.rings.values():
-            for slot in ring.slots:
-                slot.written += shift if slot.written > now.base else 0.0
-                slot.read += shift if slot.read > now.base else 0.0
+            for slot in ring.in_turn():
+                slot.written += shift if moved[i] else 0.0
+                slot.read += shift if moved[i + 1] else 0.0
+                i += 2
         self.end += shift
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What decides the next iterations: times ahead of the first pipe that is free."""
+    """Everything that decides the next iterations, after one of a loop."""
 
     base: float
-    ahead: list[float]
+    """When the first of the loop's pipes is free."""
+    times: list[float]
+    """When the loop's pipes are free, and the times of all buffers, each ring's next one first."""
     spent: dict[str, float]
     """Pipe -> busy cycles of the last iteration."""
 
-    def same(self, other: Snapshot) -> bool:
-        return (
-            self.spent.keys() == other.spent.keys()
-            and len(self.ahead) == len(other.ahead)
-            and all(abs(a - b) <= TOLERANCE for a, b in zip(self.ahead, other.ahead, strict=True))
+    def repeats(self, last: Snapshot) -> bool:
+        """Whether everything has moved by one step since `last`, or lies still in the past."""
+        if self.spent.keys() != last.spent.keys() or len(self.times) != len(last.times):
+            return False
+        step = self.base - last.base
+        return all(
+            abs(a - b - step) <= TOLERANCE or (a == b and a <= self.base)
+            for a, b in zip(self.times, last.times, strict=True)
         )
 
 
-def iteration_lengths(extents: Sequence[int], steps: Sequence[int]) -> list[Lengths]:
-    """The valid lengths of every iteration of a loop nest, the last dimension fastest."""
+def iteration_lengths(
+    extents: Sequence[int], steps: Sequence[int], strip: int = 0
+) -> list[Lengths]:
+    """The valid lengths of every iteration of a loop nest, in its order."""
     dims = [
         [min(step, extent - origin) for origin in range(0, extent, step)]
         for extent, step in zip(extents, steps, strict=True)
     ]
-    return list(product(*dims))
+    order = tile_order([len(dim) for dim in dims], strip)
+    return [tuple(dim[i] for dim, i in zip(dims, tile, strict=True)) for tile in order]
 
 
 def busiest_core(kernel: KernelOp) -> int:
@@ -212,7 +222,7 @@ def busiest_core(kernel: KernelOp) -> int:
     for op in kernel.body.ops:
         if isinstance(op, ForOp) and op.over_cores:
             extents = [e for e in op.extents if isinstance(e, int)]
-            for i, lengths in enumerate(iteration_lengths(extents, op.steps)):
+            for i, lengths in enumerate(iteration_lengths(extents, op.steps, op.strip)):
                 count = 1
                 for length in lengths:
                     count *= length

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import product
 
 from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
+from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp, tile_order
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
 from ge_xdsl.targets import Target
 
@@ -113,7 +112,8 @@ def cold_bytes(
     missed = dict.fromkeys(moved, 0.0)
     cache: OrderedDict[tuple[SSAValue, tuple[int, ...]], float] = OrderedDict()
     held = 0.0
-    for keys in _rounds(panels, counts, cores):
+    order = list(tile_order(counts, loop.strip if loop is not None else 0))
+    for keys in _rounds(panels, order, cores):
         for item, key in keys:
             if (item.value, key) in cache:
                 cache.move_to_end((item.value, key))
@@ -134,12 +134,11 @@ def _numbers(item: _Panels, counts: list[int]) -> int:
 
 
 def _rounds(
-    panels: list[_Panels], counts: list[int], cores: int
+    panels: list[_Panels], order: list[tuple[int, ...]], cores: int
 ) -> Iterator[list[tuple[_Panels, tuple[int, ...]]]]:
     """The panels that the cores use in each round, each once, in order."""
-    indices = list(product(*(range(count) for count in counts)))
-    for start in range(0, len(indices), cores):
-        part = indices[start : start + cores]
+    for start in range(0, len(order), cores):
+        part = order[start : start + cores]
         keys: dict[tuple[int, tuple[int, ...]], None] = {}
         for i, item in enumerate(panels):
             for index in part:

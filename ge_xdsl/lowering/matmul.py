@@ -24,7 +24,7 @@ from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.lowering.tensors import element_of, static_tensor
-from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling, matmul_tiling
+from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling, matmul_tiling, strip_rows
 from ge_xdsl.targets.target import Target
 
 TRANSPOSE = {
@@ -148,7 +148,7 @@ def matmul_kernel(name: str, product: Product, target: Target) -> KernelOp:
     for arg, hint in zip(block.args, [*names, "y"], strict=True):
         arg.name_hint = hint
     count = batch * -(-m // tiling.m) * -(-n // tiling.n)
-    _Body(product, tiling, target, block).fill()
+    _Body(product, tiling, target, block).fill(strip_rows(shape, tiling, target))
     return KernelOp.make(name, "cube", min(count, target.cube_cores), 1, block)
 
 
@@ -163,11 +163,12 @@ class _Body:
         self.target = target
         self.block = block
 
-    def fill(self) -> None:
+    def fill(self, strip: int) -> None:
+        """The loop over tiles, by strips of rows when there is more than one."""
         tiling, product = self.tiling, self.product
         steps = [1] * (len(product.y) - 2) + [tiling.m, tiling.n]
         hints = ["p", "m", "n"][-len(steps) :]
-        loop = ForOp.make(product.y, steps, hints, over_cores=True)
+        loop = ForOp.make(product.y, steps, hints, True, strip if strip > 1 else 0)
         self.block.add_op(loop)
         origins = [loop.origin(i) for i in range(len(steps))]
         self.batch = origins[:-2]

@@ -1,6 +1,7 @@
 """Elementwise chains as vector kernels: equal to the ops one by one, stored where needed."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -146,8 +147,15 @@ def test_broadcast(a, b, y):
 
 @pytest.mark.parametrize(
     ("source", "dst", "number"),
-    [("f16", "f32", 0), ("f32", "f16", 1), ("f32", "bf16", 27), ("f16", "bf16", 27)]
-    + [("f32", "i32", 3), ("i32", "f32", 0), ("bf16", "f16", 1)],
+    [
+        ("f16", "f32", 0),
+        ("f32", "f16", 1),
+        ("f32", "bf16", 27),
+        ("f16", "bf16", 27),
+        ("f32", "i32", 3),
+        ("i32", "f32", 0),
+        ("bf16", "f16", 1),
+    ],
 )
 def test_casts(source, dst, number):
     a, b = f"tensor<33x70x{source}>", f"tensor<33x70x{dst}>"
@@ -198,7 +206,7 @@ def test_a_value_used_outside_before_the_root_cuts_the_chain():
 
 def test_a_long_chain_is_cut_at_the_limit():
     names = ["x", *(f"v{i}" for i in range(60))]
-    lines = [op(b, "Relu", a) for a, b in zip(names, names[1:], strict=False)]
+    lines = [op(b, "Relu", a) for a, b in pairwise(names)]
     _, report = check_graph(body(lines, (names[-1],)))
     assert [len(kernel.ops) for kernel in report.kernels] == [12, 24, 24]
 

@@ -169,12 +169,12 @@ def test_a_chip_without_fixpipe_keeps_matrix_products():
 
 
 def test_equal_products_share_a_kernel():
-    text = """func.func @main(%x : tensor<32x32xf16>, %a : tensor<32x32xf16>, %b : tensor<32x32xf16>)
-  -> tensor<32x32xf16> {
-  %u = ge.MatMul(%x, %a) : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
-  %v = ge.MatMul(%u, %b) : (tensor<32x32xf16>, tensor<32x32xf16>) -> tensor<32x32xf16>
-  func.return %v : tensor<32x32xf16>
-}"""
+    t = "tensor<32x32xf16>"
+    text = f"""func.func @main(%x : {t}, %a : {t}, %b : {t}) -> {t} {{
+  %u = ge.MatMul(%x, %a) : ({t}, {t}) -> {t}
+  %v = ge.MatMul(%u, %b) : ({t}, {t}) -> {t}
+  func.return %v : {t}
+}}"""
     lowered, report = check_graph(text)
     assert module_text(lowered).count("aicore.kernel @") == 1
     assert [kernel.ops for kernel in report.kernels] == [("u",), ("v",)]

@@ -47,11 +47,23 @@ def split(values: Sequence[Index]) -> tuple[DenseArrayBase[Any], list[SSAValue]]
 
 
 def merge(static: Attribute | None, dynamic: Iterator[SSAValue]) -> list[Index]:
-    """The inverse of `split`; takes from `dynamic` what it needs."""
+    """The inverse of `split`; takes from `dynamic` what it needs.
+
+    Raises VerifyException when that is not there.
+    """
     if not isinstance(static, DenseArrayBase):
         return []
     numbers = cast("DenseArrayBase[Any]", static).get_values()
-    return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers]
+    try:
+        return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers]
+    except StopIteration:
+        raise VerifyException("has too few index operands, expected one per '?'") from None
+
+
+def one_block(op: Operation) -> None:
+    """Raise VerifyException unless the op has one region of one block."""
+    if len(op.regions) != 1 or len(op.regions[0].blocks) != 1:
+        raise VerifyException("has no body of one block, expected one")
 
 
 def dynamic_count(static: Attribute | None) -> int:
@@ -163,6 +175,8 @@ class Instruction(Operation):
 
     def verify_(self) -> None:
         names = self.tile_names()
+        if self.results:
+            raise VerifyException(f"has {len(self.results)} results, expected none")
         if len(self.operands) < len(names):
             raise VerifyException(f"has {len(self.operands)} operands, expected {len(names)} tiles")
         for name in names:
@@ -179,6 +193,9 @@ class Instruction(Operation):
         if not isinstance(value.type, TileType):
             raise VerifyException(f"operand '{name}' is {value.type}, expected a tile")
         tile = value.type.data
+        rank = len(tile.shape)
+        if rank < 2 or (rank > 2 and tile.space != "gm"):
+            raise VerifyException(f"'{name}' has rank {rank}, expected 2 (or more in gm)")
         allowed = self.spaces[name]
         if tile.space not in allowed and f"{tile.space}:{tile.layout}" not in allowed:
             have = f"{tile.space} in layout {tile.layout}"

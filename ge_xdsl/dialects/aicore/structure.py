@@ -11,7 +11,8 @@ aicore.kernel @MatMul(%x : T, %w : T) writes (%y : T) on cube * 24 {
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import product
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
@@ -35,6 +36,7 @@ from ge_xdsl.dialects.aicore.op import (
     dynamic_count,
     integer_of,
     merge,
+    one_block,
     parse_indices,
     print_indices,
     split,
@@ -66,6 +68,8 @@ class AllocOp(Operation):
         return cls.create(result_types=[type], properties=properties)
 
     def verify_(self) -> None:
+        if len(self.results) != 1:
+            raise VerifyException(f"has {len(self.results)} results, expected one")
         tile = tile_of(self.results[0])
         if tile.space == "gm":
             raise VerifyException("allocates in gm, expected a memory space of the core")
@@ -93,7 +97,9 @@ class ForOp(Operation):
 
     The origins of dimension d are 0, step, 2 step, ... below its extent, the last dimension
     runs fastest, and the valid length is min(step, extent - origin). With `over cores` the
-    iterations are dealt to the cores in turn: core i takes iterations i, i + cores, ...
+    iterations are dealt to the cores in turn: core i takes iterations i, i + cores, ... With
+    `strips of w` they go through w rows of the last two dimensions at a time, row by row within
+    a column, so that what a strip of rows needs stays in L2.
     """
 
     name = "aicore.for"
@@ -110,6 +116,11 @@ class ForOp(Operation):
     @property
     def over_cores(self) -> bool:
         return "over_cores" in self.properties
+
+    @property
+    def strip(self) -> int:
+        """Tile rows of a strip, 0 when the loop does not go by strips."""
+        return integer_of(self, "strip")
 
     @property
     def body(self) -> Block:
@@ -129,12 +140,11 @@ class ForOp(Operation):
         steps: Sequence[int],
         names: Sequence[str],
         over_cores: bool = False,
+        strip: int = 0,
     ) -> ForOp:
         """An empty loop; `names` are the SSA names of the origins."""
         static, dynamic = split(extents)
-        properties: dict[str, Attribute] = {"extents": static, "steps": split(list(steps))[0]}
-        if over_cores:
-            properties["over_cores"] = UnitAttr()
+        properties = _loop_properties(static, steps, over_cores, strip)
         block = Block(arg_types=[INDEX] * (2 * len(steps)))
         for i, name in enumerate(names):
             block.args[2 * i].name_hint = name
@@ -142,6 +152,7 @@ class ForOp(Operation):
         return cls.create(operands=dynamic, properties=properties, regions=[Region(block)])
 
     def verify_(self) -> None:
+        one_block(self)
         count = len(self.steps)
         if not count or len(self.extents) != count:
             raise VerifyException(f"has {len(self.extents)} extents and {count} steps")
@@ -152,6 +163,8 @@ class ForOp(Operation):
                 raise VerifyException(f"extent or step is {number}, expected at least 1")
         if self.over_cores and dynamic_count(self.properties.get("extents")):
             raise VerifyException("runs over cores with a dynamic extent, expected constants")
+        if self.strip and (self.strip < 0 or count < 2 or not self.over_cores):
+            raise VerifyException("goes by strips, expected two dimensions over cores")
         if self.over_cores and not isinstance(self.parent_op(), KernelOp):
             raise VerifyException("runs over cores inside a loop, expected the kernel's top level")
 
@@ -167,7 +180,8 @@ class ForOp(Operation):
         print_indices(printer, self.extents)
         printer.print_string(" by ")
         print_indices(printer, self.steps)
-        printer.print_string(" over cores " if self.over_cores else " ")
+        printer.print_string(" over cores" if self.over_cores else "")
+        printer.print_string(f" strips of {self.strip} " if self.strip else " ")
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
     @classmethod
@@ -180,13 +194,37 @@ class ForOp(Operation):
         over_cores = parser.parse_optional_keyword("over") is not None
         if over_cores:
             parser.parse_keyword("cores")
+        strip = 0
+        if parser.parse_optional_keyword("strips"):
+            parser.parse_keyword("of")
+            strip = parser.parse_integer(allow_negative=False)
         region = parser.parse_region([arg for pair in pairs for arg in pair])
         values = [v if isinstance(v, int) else parser.resolve_operand(v, INDEX) for v in extents]
         static, dynamic = split(values)
-        properties: dict[str, Attribute] = {"extents": static, "steps": split(steps)[0]}
-        if over_cores:
-            properties["over_cores"] = UnitAttr()
+        properties = _loop_properties(static, steps, over_cores, strip)
         return cls.create(operands=dynamic, properties=properties, regions=[region])
+
+
+def _loop_properties(
+    extents: Attribute, steps: Sequence[int], over_cores: bool, strip: int
+) -> dict[str, Attribute]:
+    properties: dict[str, Attribute] = {"extents": extents, "steps": split(list(steps))[0]}
+    if over_cores:
+        properties["over_cores"] = UnitAttr()
+    if strip:
+        properties["strip"] = IntegerAttr(strip, i64)
+    return properties
+
+
+def tile_order(counts: Sequence[int], strip: int = 0) -> Iterator[tuple[int, ...]]:
+    """The tile indices of a loop nest in the order in which it goes through them."""
+    *lead, rows, cols = (1, *counts) if len(counts) == 1 else counts
+    whole = len(counts) == 1
+    for first in product(*(range(n) for n in lead)):
+        for top in range(0, rows, strip or 1):
+            for c in range(cols):
+                for r in range(top, min(rows, top + (strip or 1))):
+                    yield (c,) if whole else (*first, r, c)
 
 
 def _pair(parser: Parser) -> list[Parser.Argument]:
@@ -207,7 +245,7 @@ class KernelOp(Operation):
 
     @property
     def sym_name(self) -> str:
-        attr = self.properties["sym_name"]
+        attr = self.properties.get("sym_name")
         return attr.data if isinstance(attr, StringAttr) else ""
 
     @property
@@ -233,6 +271,9 @@ class KernelOp(Operation):
         return cls.create(properties=properties, regions=[Region(body)])
 
     def verify_(self) -> None:
+        one_block(self)
+        if not self.sym_name:
+            raise VerifyException("has no symbol name, expected one")
         for arg in self.body.args:
             if not isinstance(arg.type, TileType) or arg.type.data.space != "gm":
                 raise VerifyException(f"argument is {arg.type}, expected a tile in gm")

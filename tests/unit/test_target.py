@@ -1,0 +1,115 @@
+"""Targets: every number has a source, names are checked, costs follow the model's equations."""
+
+import dataclasses
+
+import pytest
+
+from ge_xdsl.errors import CompileError, UsageError
+from ge_xdsl.targets import target, target_names
+from ge_xdsl.targets.cost import Work, cost
+from ge_xdsl.targets.sources import SOURCES
+
+B1 = target("Ascend910B1")
+NO_NUMBERS = {"name", "arch", "lowers", "sources"}
+
+
+@pytest.mark.parametrize("name", target_names())
+def test_every_number_has_a_known_source(name):
+    chip = target(name)
+    assert chip.name == name
+    fields = {f.name for f in dataclasses.fields(chip)} - NO_NUMBERS
+    assert fields <= set(chip.sources)
+    for field in fields:
+        assert chip.sources[field] in SOURCES
+
+
+@pytest.mark.parametrize(
+    ("name", "teraflops"),
+    [
+        ("Ascend910A", 262.1),
+        ("Ascend310P3", 69.5),
+        ("Ascend910B1", 363.7),
+        ("Ascend910B2", 353.9),
+        ("Ascend910B3", 294.9),
+        ("Ascend910B4", 245.8),
+        ("Ascend910_9391", 363.7),
+        ("Ascend910_9362", 245.8),
+        ("Ascend950PR_958x", 432.5),
+    ],
+)
+def test_peaks(name, teraflops):
+    """cores x 8192 f16 operations per cycle x clock, as the chips' tables have it."""
+    chip = target(name)
+    assert chip.cube_cores * 8192 * chip.clock_hz / 1e12 == pytest.approx(teraflops, rel=1e-3)
+
+
+def test_a_target_is_its_own_description():
+    assert target(B1) is B1
+    assert B1.cores("cube") == 24
+    assert B1.cores("vector") == 48
+
+
+def test_an_unknown_name_is_met_with_the_nearest():
+    with pytest.raises(UsageError, match=r"unknown target 'Ascend910B5', did you mean 'Asc"):
+        target("Ascend910B5")
+    with pytest.raises(UsageError, match=r"unknown target 'H', expected one of Ascend910B1, "):
+        target("H")
+
+
+def test_capacities():
+    assert B1.capacity("ub") == 192 * 1024 - 8 * 1024
+    assert B1.capacity("l1") == 512 * 1024 - 256
+    with pytest.raises(CompileError, match="Ascend910A has no memory 'bt', expected one of l1"):
+        target("Ascend910A").capacity("bt")
+    with pytest.raises(CompileError, match="Ascend910B1 has no memory 'fb', expected one of l1"):
+        B1.capacity("fb")
+
+
+COSTS = [
+    # 128 x 256 x 64 in f16: 8 * 16 * 4 blocks; f32 takes twice as many, two cycles each
+    (Work("mmad", m=128, n=256, k=64, size=2), 512 + 11),
+    (Work("mmad", m=128, n=256, k=64, size=4), 2 * 1024 + 11),
+    (Work("mmad", m=1, n=1, k=1, size=2), 1 + 11),
+    (Work("l1_l0a", bytes=16384), 64 + 46),
+    (Work("l1_l0b", bytes=32768), 256 + 46),
+    (Work("l1_bt", bytes=1024), 32 + 46),
+    (Work("gm_ub", bytes=32), 20.6),
+    (Work("gm_ub", bytes=6800), 100),
+    (Work("ub_gm", bytes=6400), 100),
+    (Work("fixpipe", bytes=41000, elements=64), 1000),
+    (Work("fixpipe", bytes=41, elements=6400), 100),
+    (Work("scalar"), 1),
+    # 128 half elements are one repeat; exp does 32 elements per cycle
+    (Work("vector", elements=1280, size=2, op="abs"), 24 + 10),
+    (Work("vector", elements=1281, size=2, op="abs"), 24 + 11),
+    (Work("vector", elements=640, size=4, op="exp"), 24 + 20),
+    (Work("vector", elements=1280, size=2, op="exp"), 24 + 40),
+    (Work("vector", elements=640, size=4, op="add", two_sources=True), 24 + 20),
+    (Work("vector", elements=640, size=4, op="div", two_sources=True), 24 + 20),
+]
+
+
+@pytest.mark.parametrize(("work", "cycles"), COSTS)
+def test_costs(work, cycles):
+    assert cost(work, B1).busy == pytest.approx(cycles)
+
+
+def test_cold_rows_cost_more():
+    work = Work("gm_l1", bytes=128 * 512, rows=128)
+    warm, cold = cost(work, B1, 0.0), cost(work, B1, 1.0)
+    assert warm.busy == pytest.approx(max(128 * 512 / 110, 128 * (2 + 512 / 153)))
+    assert cold.busy == pytest.approx(128 * (2 + 512 / 55))
+    assert cold.latency == 620
+
+
+def test_an_op_without_a_rate_is_an_error():
+    with pytest.raises(CompileError, match="Ascend910B1 has no rate for vector op 'sin', expe"):
+        cost(Work("vector", elements=1, op="sin"), B1)
+
+
+def test_microbenchmark_of_the_cube():
+    """Published: 4209 to 4225 cycles for 128 x 256 x 512 in 8 instructions, 2172 for n = 128."""
+    step = cost(Work("mmad", m=128, n=256, k=64), B1).busy
+    assert 8 * step == pytest.approx(4217, rel=0.01)
+    step = cost(Work("mmad", m=128, n=128, k=64), B1).busy
+    assert 8 * step == pytest.approx(2172, rel=0.02)
