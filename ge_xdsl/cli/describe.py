@@ -60,9 +60,30 @@ def op_text(name: str) -> str:
     doc = inspect.cleandoc(cls.__doc__ or "") if family else ""
     lines += [f"  {line}".rstrip() for line in doc.split("\n") if doc]
     lines.append(f"  infer: {_yes(cls.has_infer())}, evaluate: {_yes(cls.has_evaluate())}")
+    lines += rule_lines(op_type)
     where = f"ge_xdsl/dialects/ge/{family}.py" if family else "the prototype table"
     lines.append(f"  defined in {where}")
     return "\n".join(lines) + "\n"
+
+
+def rule_lines(op_type: str) -> list[str]:
+    """The builtin rules that start at an op type, and whether it has a lowering."""
+    from ge_xdsl.lowering.matmul import TRANSPOSE
+    from ge_xdsl.lowering.recipes import RECIPES
+    from ge_xdsl.rewrites import catalog
+
+    by_pass = {
+        "ge-simplify": catalog.simplify_rules(),
+        "ge-fuse": catalog.fusion_rules(),
+        "ge-decompose": catalog.decompose_rules(),
+    }
+    lines = [f"  lowering to aicore: {_yes(op_type in TRANSPOSE or op_type in RECIPES)}"]
+    for name, rules in by_pass.items():
+        for rule in rules:
+            if op_type in rule.root_types:
+                equation = inspect.cleandoc(rule.__doc__ or "").split("\n")[0]
+                lines.append(f"  {name} rule {rule.name}: {equation}")
+    return lines
 
 
 def prototype_lines(proto: Prototype) -> list[str]:

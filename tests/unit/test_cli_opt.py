@@ -179,6 +179,8 @@ def test_describe_tells_the_prototype(capsys):
     assert "attribute transpose_x1: Bool = false" in lines
     assert any(line.startswith("operand bias (optional)") for line in lines)
     assert "infer: yes, evaluate: yes" in lines
+    assert "lowering to aicore: yes" in lines
+    assert any(line.startswith("ge-fuse rule FuseMatMulBias: ") for line in lines)
     assert "defined in ge_xdsl/dialects/ge/matmul.py" in lines
 
 
@@ -192,7 +194,9 @@ def test_describe_of_an_op_known_by_prototype_only(capsys):
     code, out, _ = call(["--describe", name], capsys)
     assert code == 0
     assert out.startswith(f"ge.{name}\n")
-    assert "infer: no, evaluate: no\n  defined in the prototype table" in out
+    assert (
+        "infer: no, evaluate: no\n  lowering to aicore: no\n  defined in the prototype table" in out
+    )
 
 
 def test_lists(capsys):

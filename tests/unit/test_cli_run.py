@@ -1,6 +1,7 @@
 """ge-run: input arrays from files and seeds, comparison, saved outputs, and pyatc's flow."""
 
 import json
+import sys
 
 import ml_dtypes
 import numpy as np
@@ -275,6 +276,12 @@ def test_a_model_that_onnxruntime_refuses(folder, capsys):
     onnx.save(made, "new.onnx")
     with pytest.raises(CompileError, match="new.onnx: error: onnxruntime cannot run it, "):
         compare.run_onnxruntime("new.onnx", {"x": np.zeros((1, 2, 4), np.float32)})
+
+
+def test_without_onnxruntime(monkeypatch):
+    monkeypatch.setitem(sys.modules, "onnxruntime", None)
+    with pytest.raises(UsageError, match="onnxruntime is not installed, expected it for --comp"):
+        compare.run_onnxruntime("m.onnx", {})
 
 
 def test_cycles_as_json_stand_alone_on_stdout(onnx_file, capsys):

@@ -129,6 +129,17 @@ def test_an_op_that_cannot_be_typed_is_named_with_its_place():
     )
 
 
+def test_an_op_with_too_many_results():
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %a:2 = ge.IdentityN([%x]) : (tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>)
+  func.return %a#0 : tensor<2xf32>
+}
+"""
+    with pytest.raises(CompileError) as caught:
+        GeInferShapePass().apply(SessionContext(), parse_module(text))
+    assert str(caught.value) == "<input>:2:3: error: ge.IdentityN 'a': has 2 results, expected 1"
+
+
 SHAPES = """func.func @main(%x: tensor<?x3xf32>) -> (tensor<i32>, tensor<i32>, tensor<2xi64>) {
   %rank = ge.Rank(%x) : (tensor<?x3xf32>) -> tensor<i32>
   %size = ge.Size(%x) {dtype = DT_INT32} : (tensor<?x3xf32>) -> tensor<i32>
