@@ -277,6 +277,14 @@ UNSUPPORTED = [
         one("Clip", [X, LONG, LONG], constants=["x1", "x2"]),
         "a limit is tensor<3xf32>, expected one element",
     ),
+    (
+        one("Clip", [X, np.float32(2), np.float32(1)], constants=["x1", "x2"]),
+        "the limits are 2.0 and 1.0, expected the lower one first",
+    ),
+    (
+        one("ReduceMax", [X > 0, PADS], 20, noop_with_empty_axes=1),
+        "attribute 'noop_with_empty_axes' is 1, expected 0 for BOOL",
+    ),
     (one("Clip", [X.astype(np.int32)], 7, min=-9e9), ".* is no DT_INT32, "),
     (one("Conv", [IMAGE[0], FILTER[0, 0]]), r"the input has rank 2, expected 3 or 4"),
     (

@@ -97,6 +97,7 @@ CASES = [
     case("MatMul", [f32(3, 4), f32(4, 5)], [9]),
     case("MatMul", [f32(4), f32(2, 4, 5)], [9]),
     case("MatMul", [f32(2, 3, 4), f32(4)], [9]),
+    case("MatMul", [f32(4), f32(4, seed=1)], [9, 13]),
     case("Gemm", [f32(3, 4), f32(4, 5), f32(5)], [7, 9, 13], consts=(1, 2)),
     case(
         "Gemm", [f32(4, 3), f32(5, 4), f32(3, 1)], [9, 11],
@@ -147,6 +148,8 @@ CASES = [
     ),
     *(case(op, [X, i64(-1)], [18], consts=(1,)) for op in ("ReduceMean", "ReduceMax", "ReduceMin")),
     case("ReduceMean", [X], [18]),
+    case("ReduceMax", [X > 1, i64(1)], [20], consts=(1,)),
+    case("ReduceMin", [X < 1, i64(0, 2)], [20], consts=(1,), keepdims=0),
     case("ReduceSum", [X], [7, 11], axes=[-1]),
     case("ReduceSum", [X, i64(0, 1)], [13], consts=(1,), keepdims=0),
     case("ReduceSum", [X, i64(1)], [13]),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.op import constant_of
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
@@ -55,12 +56,22 @@ def clip(node: Node, g: Builder) -> SSAValue:
         return _clip_attributes(node, g, x)
     low, high = node.optional(1), node.optional(2)
     if low is not None and high is not None:
+        _check_limits(node, low, high)
         return g.part("ClipByValue", x, _scalar(g, low), _scalar(g, high))
     if low is not None:
         return g.part("Maximum", x, low)
     if high is not None:
         return g.part("Minimum", x, high)
     return g.part("Identity", x)
+
+
+def _check_limits(node: Node, low: SSAValue, high: SSAValue) -> None:
+    """Above `max` a `min` wins in ClipByValue and loses in ONNX."""
+    least, most = constant_of(low), constant_of(high)
+    if least is not None and most is not None and least.size == most.size == 1:
+        first, last = least.reshape(-1)[0], most.reshape(-1)[0]
+        if first > last:
+            node.fail(f"the limits are {first} and {last}, expected the lower one first")
 
 
 def _scalar(g: Builder, limit: SSAValue) -> SSAValue:

@@ -10,8 +10,11 @@ from ge_xdsl.importers.onnx.table import Converter
 
 
 def matmul(node: Node, g: Builder) -> SSAValue:
-    """BatchMatMulV2, also for matrices and vectors."""
-    return g.op("BatchMatMulV2", node.input(0), node.input(1))
+    """BatchMatMulV2, also for matrices and vectors; of two vectors it gives 1x1, ONNX a scalar."""
+    x1, x2 = node.input(0), node.input(1)
+    if all(len(g.shape(x) or ()) == 1 for x in (x1, x2)):
+        return g.part("Squeeze", g.part("BatchMatMulV2", x1, x2), axis=[0, 1])
+    return g.op("BatchMatMulV2", x1, x2)
 
 
 def gemm(node: Node, g: Builder) -> SSAValue:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
 
 AXES_AS_INPUT = {"ReduceSum": 13}
 """The opset from which the axes are an input; 18 for the ops not listed."""
+
+OF_BOOLS = {"ReduceMax": "ReduceAny", "ReduceMin": "ReduceAll"}
+"""The GE op that is the extremum of truth values, which ReduceMax and ReduceMin do not take."""
 
 
 def reduce(node: Node, g: Builder) -> SSAValue:
@@ -24,6 +28,10 @@ def reduce(node: Node, g: Builder) -> SSAValue:
         return g.part("Identity", x)
     if axes is None:
         axes = g.helper(range(g.rank(x, "a reduction without axes")), "int32")
+    if g.dtype(x) == DataType.DT_BOOL and node.op_type in OF_BOOLS:
+        if noop:
+            node.fail("attribute 'noop_with_empty_axes' is 1, expected 0 for BOOL")
+        return g.part(OF_BOOLS[node.op_type], x, axes, keep_dims=keep)
     name = node.name if node.opset >= 13 else g.part_name(node.op_type)
     attrs = {"keep_dims": keep, "noop_with_empty_axes": noop}
     return g.add(node.op_type, (x, axes), attrs, name).results[0]
