@@ -1,4 +1,4 @@
-"""`ge-custom-passes`: the registered user passes of one stage, in GE's order."""
+"""`ge-custom-passes`: the registered user passes, stage by stage, in GE's order."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ from ge_xdsl.passes.switches import Switches
 
 @dataclass(frozen=True)
 class GeCustomPassesPass(ModulePass):
-    """Run the user passes of a stage by name, each on the graph and then on its subgraphs.
+    """Run the user passes in the order of their names, each on the graph and then on its subgraphs.
 
-    `stage` is one of GE's `PassStage` values. `only` keeps the pass of that name. A pass that
-    fails ends the compile and leaves the graph as it was before that pass.
+    `stage` is one of GE's `PassStage` values; without it all four run in order. `only` keeps
+    the pass of that name. A pass that fails ends the compile and leaves the graph as it was
+    before that pass.
     """
 
     name = "ge-custom-passes"
-    stage: str = registry.STAGES[0]
+    stage: str = ""
     only: str = ""
 
     def __post_init__(self) -> None:
-        if self.stage not in registry.STAGES:
+        if self.stage and self.stage not in registry.STAGES:
             hint = nearest(self.stage, registry.STAGES)
             known = ", ".join(registry.STAGES)
             raise UsageError(f"stage is '{self.stage}', expected one of {known}{hint}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for func in functions(op):
-            run_stage(func, self.stage, session_of(ctx), self.only)
+        for stage in (self.stage,) if self.stage else registry.STAGES:
+            for func in functions(op):
+                run_stage(func, stage, session_of(ctx), self.only)
 
 
 def run_stage(func: FuncOp, stage: str, session: Session, only: str = "") -> list[str]:

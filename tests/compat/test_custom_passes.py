@@ -84,7 +84,7 @@ def test_passes_run_by_name_in_their_stage_only():
     log = []
     for name, stage in (("b", BEFORE), ("a", BEFORE), ("B", BEFORE), ("z", AFTER)):
         define(name, stage, FusionBasePass, run=logger(log, name))
-    run(parse_module(RELUS))
+    run(parse_module(RELUS), stage="BeforeInferShape")
     assert [entry[0] for entry in log] == ["B", "a", "b"]
     assert all(name == seen for name, seen, _ in log)
     run(parse_module(RELUS), stage="AfterInferShape")
