@@ -17,8 +17,9 @@ from ge_xdsl.passes.edits import CONTROL_EDGE, is_pure
 class GeDcePass(ModulePass):
     """Remove ops whose results no output and no side effect needs.
 
-    Live are terminators, ops with side effects and what they read, transitively. A control edge
-    lives with the op it leads to, and keeps the op it comes from.
+    Live are terminators, ops with side effects (ops known by their prototype only may have some)
+    and what they read, transitively. A control edge lives with the op it leads to, and keeps the
+    op it comes from.
     """
 
     name = "ge-dce"

@@ -16,6 +16,7 @@ from xdsl.traits import IsTerminator, Pure
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.names import all_names, fresh_name
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
+from ge_xdsl.dialects.ge.registry import family_of
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
 
@@ -71,8 +72,14 @@ def ordered_ops(block: Block) -> set[Operation]:
 
 
 def is_pure(op: Operation) -> bool:
-    """Whether nothing but its results tells that an op ran (subgraphs not looked into)."""
-    return op.has_trait(Pure) and not op.has_trait(IsTerminator) and op.name != CONTROL_EDGE
+    """Whether nothing but its results tells that an op ran (subgraphs not looked into).
+
+    A GE op that is known by its prototype only may print, draw random numbers or write a
+    variable, so it counts as impure.
+    """
+    if not op.has_trait(Pure) or op.has_trait(IsTerminator) or op.name == CONTROL_EDGE:
+        return False
+    return not isinstance(op, GeOp) or op.has_evaluate() or family_of(op.op_type) is not None
 
 
 def constants_of(op: GeOp) -> list[Array] | None:

@@ -32,8 +32,24 @@ if TYPE_CHECKING:
 FOLD_LIMIT = 1 << 20
 """A folded constant may take this many bytes, or as many as the constants it comes from."""
 
-DATA_SIZED = frozenset({"NonZero", "Unique", "Where"})
-"""Ops whose result size depends on values but is bounded by the operand's elements x rank."""
+WIDEST = 16
+"""Bytes of the widest element type, complex128."""
+
+DATA_SIZED = frozenset(
+    {
+        "ListDiff",
+        "MaskedSelect",
+        "MaskedSelectV2",
+        "NonZero",
+        "Unique",
+        "UniqueConsecutive",
+        "UniqueExt2",
+        "UniqueWithCounts",
+        "UniqueWithCountsExt2",
+        "Where",
+    }
+)
+"""Ops whose result sizes depend on values but are at most the operands' elements x rank."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +121,8 @@ def fits(op: GeOp, arrays: Sequence[Array], limit: int) -> bool:
     """Whether the results are known to stay below the limit before anything is computed."""
     given = sum(array.nbytes for array in arrays)
     if op.op_type in DATA_SIZED:
-        return sum(array.size * max(array.ndim, 1) * 8 for array in arrays) <= limit
+        most = sum(array.size * max(array.ndim, 1) * WIDEST for array in arrays)
+        return most * len(op.results) <= limit
     total = 0
     for result in op.results:
         tensor = tensor_of(result.type)

@@ -88,6 +88,18 @@ def test_ops_with_side_effects_stay_and_keep_what_they_read():
     assert kinds == ["Relu", "PrintsForTest", "PrintsForTest"]
 
 
+def test_ops_known_by_prototype_only_might_do_anything():
+    text = """func.func @main(%x: tensor<2xi64>) -> (tensor<?xf32>, tensor<?xf32>) {
+  %a = ge.RandomUniform(%x) {dtype = DT_FLOAT} : (tensor<2xi64>) -> tensor<?xf32>
+  %b = ge.RandomUniform(%x) {dtype = DT_FLOAT} : (tensor<2xi64>) -> tensor<?xf32>
+  %unused = ge.RandomUniform(%x) {dtype = DT_FLOAT} : (tensor<2xi64>) -> tensor<?xf32>
+  func.return %a, %b : tensor<?xf32>, tensor<?xf32>
+}
+"""
+    assert registry.family_of("RandomUniform") is None
+    assert names(passed(parse_module(text), "ge-cse,ge-dce")) == ["a", "b", "unused"]
+
+
 def random_graph(rng, size=40):
     """A text whose values are sums, products, ReLUs and constants of earlier ones."""
     lines = [f"func.func @main(%v0: {V}, %v1: {V}) -> ({V}, {V}) {{"]
@@ -152,6 +164,23 @@ def test_a_result_above_the_limit_and_its_operands_is_not_folded(count, limit, i
     module = passed(parse_module(text), f"ge-fold-constants{{limit={limit}}},ge-dce")
     kinds = [op.op_type for op in ge_ops(module)]
     assert kinds == (["Const"] if is_folded else ["Const", "Const", "BroadcastTo"])
+
+
+@pytest.mark.parametrize(("limit", "is_folded"), [(128, True), (127, False)])
+def test_a_result_whose_size_depends_on_values_is_bounded_by_the_operand(limit, is_folded):
+    text = """func.func @main() -> tensor<?x2xi64> {
+  %v = ge.Const() {value = dense<[[1.0, 0.0], [0.0, 2.0]]> : tensor<2x2xf32>}
+       : () -> tensor<2x2xf32>
+  %y = ge.Where(%v) : (tensor<2x2xf32>) -> tensor<?x2xi64>
+  func.return %y : tensor<?x2xi64>
+}
+"""
+    module = passed(parse_module(text), f"ge-fold-constants{{limit={limit}}},ge-dce")
+    (op,) = list(ge_ops(module))[-1:]
+    assert op.op_type == ("Const" if is_folded else "Where")
+    if is_folded:
+        assert op.value.tolist() == [[0, 0], [1, 1]]
+        assert str(main_function(module).function_type) == "() -> tensor<2x2xi64>"
 
 
 def test_an_op_that_is_not_defined_on_its_constants_stays_with_a_warning():
