@@ -173,11 +173,32 @@ def load_l0(
         dst.put(src.get(row, col, rows, cols))
 
 
+ONE_THREAD = 2**18
+"""Multiplications in one BLAS call below which libraries start no threads: for products of the
+size of a tile, starting them takes longer than the product, much longer on a busy machine."""
+
+
+def multiply(a: Array, b: Array) -> Array:
+    """a @ b by groups of rows that are each small enough for one thread."""
+    import numpy as np
+
+    (m, k), n = a.shape, b.shape[1]
+    rows = max(1, ONE_THREAD // (k * n))
+    if rows >= m:
+        return a @ b
+    whole = m - m % rows
+    out = np.empty((m, n), a.dtype)
+    np.matmul(a[:whole].reshape(-1, rows, k), b, out=out[:whole].reshape(-1, rows, n))
+    if whole < m:
+        out[whole:] = a[whole:] @ b
+    return out
+
+
 def mmad(
     a: Buffer, b: Buffer, c: Buffer, m: int, n: int, k: int, first: bool, bias: Buffer | None
 ) -> None:
     """c[:m, :n] = (first ? bias or 0 : c) + a[:m, :k] b[:k, :n], in f32."""
-    product = a.get(0, 0, m, k).astype("float32") @ b.get(0, 0, k, n).astype("float32")
+    product = multiply(a.get(0, 0, m, k).astype("float32"), b.get(0, 0, k, n).astype("float32"))
     if not first:
         product += c.get(0, 0, m, n)
     elif bias is not None:

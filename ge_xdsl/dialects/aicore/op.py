@@ -31,6 +31,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.aicore.types import PIPES, Tile, TileType, tile_of
+from ge_xdsl.dialects.located import Located
 from ge_xdsl.targets.cost import Work
 
 Index: TypeAlias = int | SSAValue
@@ -72,7 +73,7 @@ def dynamic_count(static: Attribute | None) -> int:
     return cast("DenseArrayBase[Any]", static).get_values().count(DYNAMIC_INDEX)
 
 
-class Instruction(Operation):
+class Instruction(Operation, Located):
     """One instruction of a pipe on tiles. A subclass declares what is listed here."""
 
     traits = traits_def()

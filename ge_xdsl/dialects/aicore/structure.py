@@ -42,11 +42,12 @@ from ge_xdsl.dialects.aicore.op import (
     split,
 )
 from ge_xdsl.dialects.aicore.types import CORE_KINDS, TileType, tile_of
+from ge_xdsl.dialects.located import Located
 
 MAX_BUFFERS = 4
 
 
-class AllocOp(Operation):
+class AllocOp(Operation, Located):
     """A tile in a memory space of the core, with 1 to 4 buffers taken in turn.
 
     Each time the op runs it gives the next buffer, whose contents are undefined; the
@@ -92,7 +93,7 @@ class AllocOp(Operation):
         return cast("Self", cls.make(found, buffers))
 
 
-class ForOp(Operation):
+class ForOp(Operation, Located):
     """A loop nest over the tiles of a space: an origin and a valid length per dimension.
 
     The origins of dimension d are 0, step, 2 step, ... below its extent, the last dimension
@@ -233,7 +234,7 @@ def _pair(parser: Parser) -> list[Parser.Argument]:
     return [origin, parser.parse_argument(expect_type=False).resolve(INDEX)]
 
 
-class KernelOp(Operation):
+class KernelOp(Operation, Located):
     """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
 
     The last `outputs` arguments are written, the others read.
@@ -331,7 +332,7 @@ def _arguments(parser: Parser) -> list[Parser.Argument]:
     return parser.parse_comma_separated_list(parser.Delimiter.PAREN, parser.parse_argument)
 
 
-class LaunchOp(Operation):
+class LaunchOp(Operation, Located):
     """Run a kernel on tensors: one operand per argument it reads, one result per it writes.
 
     Shapes may differ from the tiles' (a tensor is seen as a tile of the same elements in the

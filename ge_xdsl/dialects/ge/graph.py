@@ -11,6 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError, Location
 
 
@@ -58,7 +59,7 @@ def location_of(op: Operation) -> Location | None:
     """Where an op, or the nearest GE op around it, was read from."""
     current: Operation | None = op
     while current is not None:
-        if isinstance(current, GeOp) and current.source is not None:
+        if isinstance(current, GeOp | Located) and current.source is not None:
             return current.source
         current = current.parent_op()
     return None

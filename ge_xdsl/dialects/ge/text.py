@@ -32,6 +32,7 @@ from ge_xdsl.dialects.ge.names import (
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import ATTRIBUTES, op_class
 from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
+from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError, Location
 
 _SIMPLE_TYPE = re.compile(r"tensor<[^<>\n]*>")
@@ -100,7 +101,7 @@ class GeParser(Parser):
             op.source = self.location(start)
             return op
         op = super().parse_operation()
-        if isinstance(op, GeOp):
+        if isinstance(op, GeOp | Located):
             op.source = self.location(start)
         return op
 
