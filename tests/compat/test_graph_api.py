@@ -447,3 +447,26 @@ def test_several_outputs():
     output = graph.get_direct_nodes()[-1]
     assert output.get_in_data_nodes_and_port_indexes(0)[1] == 1
     assert node(graph, "Split_1").get_outputs_size() == 2
+
+
+def test_inputs_of_subgraphs_have_no_attributes_of_their_own():
+    inner = GraphBuilder("then")
+    other = GraphBuilder("else")
+    branches = [b.build_and_reset([Relu(b.create_input(0))]) for b in (inner, other)]
+    builder = GraphBuilder()
+    cond, x = builder.create_inputs(2)
+    graph = builder.build_and_reset(If(cond, [x], 1, *branches))
+    data = graph.get_all_subgraphs()[0].get_direct_nodes()[0]
+    assert (data.type, data.get_attr("index")) == ("Data", 0)
+    with pytest.raises(RuntimeError, match="Failed to set attribute 'k' of an input of a subgraph"):
+        data.set_attr("k", 1)
+
+
+def test_a_weight_without_its_store_cannot_be_read():
+    func = parse_module("""func.func @main() -> tensor<2xf32> {
+      %k = ge.Const() {value = #ge.weight<"w">} : () -> tensor<2xf32>
+      func.return %k : tensor<2xf32>
+    }""").body.block.first_op
+    const = node(Graph._create_from(func), "k")
+    with pytest.raises(RuntimeError, match="Failed to read the tensor: weight 'w' has no data"):
+        const.get_attr("value")

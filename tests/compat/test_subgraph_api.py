@@ -25,6 +25,7 @@ from ge.passes import (
 
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
+from ge_xdsl.errors import CompileError, PassError
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
 from ge_xdsl.passes.registry import StageRun
@@ -92,6 +93,12 @@ def test_a_refused_replace_changes_nothing():
     empty = SubgraphBoundary()
     empty.add_input(0, SubgraphInput())
     assert SubgraphRewriter.replace(empty, two) == FAILED
+    for boundary, text in (
+        (gap, r"boundary output indices are \[1\], expected 0 to n-1"),
+        (empty, "boundary input 0 is not connected, expected a tensor"),
+    ):
+        with pytest.raises(CompileError, match=text):
+            boundary._boundary()
     assert module_text(graph._handle.parent_op()) == before
     with pytest.raises(RuntimeError, match="Replace with context failed, pass_name=P, status=42"):
         SubgraphRewriter.replace(region(graph, "b", "c"), two, context=(given := context()))
@@ -264,8 +271,6 @@ def test_infer_shape_from_a_match():
         )
     )
     text = GeCustomPassesPass("AfterInferShape")
-    from ge_xdsl.errors import PassError
-
     with pytest.raises(PassError, match="rewrites its own result without end"):
         text.apply(SessionContext(Session()), module)
     assert seen[0] == [2, 2]

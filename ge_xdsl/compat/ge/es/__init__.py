@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from types import ModuleType
 
+from ge_xdsl.compat.ge.es.custom import register_module
 from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
 from ge_xdsl.compat.ge.es.modules import install as _install
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 
-_modules = _install()
-all: ModuleType = _modules["all"]
-cv: ModuleType = _modules["cv"]
-math: ModuleType = _modules["math"]
-nn: ModuleType = _modules["nn"]
-transformer: ModuleType = _modules["transformer"]
+op_modules = _install()
+"""Short name -> op module: the table's, and those of `register_module`."""
+all: ModuleType = op_modules["all"]
+cv: ModuleType = op_modules["cv"]
+math: ModuleType = op_modules["math"]
+nn: ModuleType = op_modules["nn"]
+transformer: ModuleType = op_modules["transformer"]
 
 
 def list_plugins() -> list[str]:
     """The names of the op modules."""
-    return list(_modules)
+    return list(op_modules)
 
 
 def get_plugin(plugin_name: str) -> ModuleType | None:
     """The op module of that name, None when there is none."""
-    return _modules.get(plugin_name)
+    return op_modules.get(plugin_name)
 
 
 __all__ = [
@@ -35,5 +37,6 @@ __all__ = [
     "list_plugins",
     "math",
     "nn",
+    "register_module",
     "transformer",
 ]

@@ -10,13 +10,19 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Any, cast
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
 from ge_xdsl.compat.ge.es.scopes import apply_scopes, attr_scope, control_dependency_scope
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 from ge_xdsl.compat.ge.graph import attributes as attrs
-from ge_xdsl.compat.ge.graph.graph import Graph, add_control_edge, update_function_type
+from ge_xdsl.compat.ge.graph.graph import (
+    Graph,
+    add_control_edge,
+    new_function,
+    update_function_type,
+)
 from ge_xdsl.compat.ge.graph.tensor import Tensor
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, TensorDesc, is_int_list
 from ge_xdsl.compat.ge.graph.types import DataType, Format
@@ -61,7 +67,7 @@ class GraphBuilder(NotCopyable):
             raise TypeError("Graph name must be a string")
         self._name = name or "graph"
         self._block = Block()
-        self._func = FuncOp(self._name, ((), ()), Region(self._block))
+        self._func = new_function(self._name, self._block)
         self._inputs: list[int] = []
         self._input_names: list[str] = []
         self._outputs: dict[int, SSAValue] = {}
@@ -211,7 +217,7 @@ class GraphBuilder(NotCopyable):
         made = cls.create(
             result_types=[UNDEFINED],
             properties={"index": encode("Int", index)},
-            attributes={NAME: encode("String", name)},
+            attributes={NAME: StringAttr(name)},
         )
         return self._add(made)[0]
 
@@ -353,8 +359,10 @@ class GraphBuilder(NotCopyable):
                 f"Failed to build graph {self._name}: input indices are {self._inputs} and "
                 f"output indices {sorted(self._outputs)}, expected 0 to n-1"
             )
-        last = ReturnOp(*[self._outputs[i] for i in range(count)])
-        last.attributes[NAME] = encode("String", f"NetOutput_{self._name}")
+        last = ReturnOp.create(
+            operands=[self._outputs[i] for i in range(count)],
+            attributes={NAME: StringAttr(f"NetOutput_{self._name}")},
+        )
         self._block.add_op(last)
         update_function_type(self._func)
         self._built = True
@@ -363,8 +371,7 @@ class GraphBuilder(NotCopyable):
 
 def _class_of(op_type: str) -> type[GeOp]:
     cls = op_class(op_type)
-    if cls is None:
-        raise RuntimeError(f"Math operators are not available: no op {op_type}")
+    assert cls is not None, f"{op_type} is in the prototype table"
     return cls
 
 

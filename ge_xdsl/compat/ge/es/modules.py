@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any
@@ -34,15 +34,19 @@ PACKAGE = "ge_xdsl.compat.ge.es"
 class OpModule(ModuleType):
     """A module whose functions are made from prototypes when they are first named."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, own: Mapping[str, Prototype] | None = None) -> None:
+        """`own`: the ops of a module that is not the table's."""
         full = f"{PACKAGE}.{name}"
         super().__init__(full, f"GE op functions: `ge.es.{name}`.")
         self.__spec__ = ModuleSpec(full, None)
         self.__package__ = PACKAGE
         self._short = name
+        self._own = own
 
     def _prototype(self, op_type: str) -> Prototype | None:
         """The prototype of an op that this module has a function for."""
+        if self._own is not None:
+            return self._own.get(op_type)
         if op_type in NO_FUNCTION:
             return None
         proto = prototype_of(op_type)
@@ -74,7 +78,7 @@ class OpModule(ModuleType):
         return vars(self)[name]
 
     def _names(self) -> Iterator[str]:
-        known = dict.fromkeys((*known_ops(), *typed_ops()))
+        known = self._own or dict.fromkeys((*known_ops(), *typed_ops()))
         return (op_type for op_type in sorted(known) if self._prototype(op_type) is not None)
 
     def __dir__(self) -> list[str]:

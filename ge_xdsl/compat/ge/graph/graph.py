@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import FunctionType
+from xdsl.dialects.builtin import FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ge_xdsl.compat.ge.graph import attributes as attrs
 from ge_xdsl.compat.ge.graph import ports
@@ -46,8 +46,8 @@ class Graph(NotCopyable):
         if not isinstance(cast("object", name), str):
             raise TypeError("Graph name must be a string")
         block = Block()
-        block.add_op(ReturnOp())
-        FuncOp(name, ((), ()), Region(block))
+        block.add_op(ReturnOp.create())
+        new_function(name, block)
         self._handle = block
         self._owns_handle = True
         self._owner = None
@@ -236,10 +236,22 @@ class Graph(NotCopyable):
 def update_function_type(func: FuncOp) -> None:
     """Set a function's type to that of its arguments and returned values."""
     last = func.body.block.last_op
-    outputs = [value.type for value in last.operands] if last is not None else []
-    func.function_type = FunctionType.from_lists(
-        [arg.type for arg in func.body.block.args], outputs
-    )
+    outputs = tuple(value.type for value in last.operands) if last is not None else ()
+    key = (tuple(arg.type for arg in func.body.block.args), outputs)
+    found = _FUNCTION_TYPES.get(key)
+    if found is None:
+        found = _FUNCTION_TYPES[key] = FunctionType.from_lists(*key)
+    func.function_type = found
+
+
+_FUNCTION_TYPES: dict[tuple[tuple[Attribute, ...], ...], FunctionType] = {}
+_EMPTY = FunctionType.from_lists((), ())
+
+
+def new_function(name: str, block: Block) -> FuncOp:
+    """A function with that body; xDSL's constructor would check what is known here."""
+    properties: dict[str, Attribute] = {"sym_name": StringAttr(name), "function_type": _EMPTY}
+    return FuncOp.create(properties=properties, regions=[Region(block)])
 
 
 def graph_name(block: Block) -> str:
