@@ -86,7 +86,8 @@ def mlir_text(module: ModuleOp, generic: bool = False) -> tuple[str, str]:
         return _text(module, {}, Path(sources[0]).name, generic), ""
     warning = ""
     if weights:
-        warning = f"the data of {len(weights)} weights is not written, expected -o FILE.mlir"
+        count = f"{len(weights)} weight{'s' if len(weights) > 1 else ''}"
+        warning = f"the data of {count} is not written, expected -o FILE.mlir"
     return _text(module, {}, "", generic), warning
 
 

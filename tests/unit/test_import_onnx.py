@@ -55,6 +55,17 @@ def test_the_text_of_an_imported_graph_parses_back():
     assert module_text(parse_module(text)) == text
 
 
+@pytest.mark.parametrize("mark", ["日本/权重:0", 'q"x', "b\\s", "nl\nx", "é"])
+def test_names_in_any_script_read_back(mark):
+    nodes = [node("MatMul", [f"x{mark}", f"w{mark}"], [f"y{mark}"], f"n{mark}")]
+    made = model(nodes, {f"x{mark}": X}, [f"y{mark}"], 17, {f"w{mark}": X.T.copy()})
+    text = module_text(imported(made))
+    again = parse_module(text)
+    assert module_text(again) == text
+    assert names_of(again) == [f"w{mark}", f"n{mark}"]
+    assert input_names(main_function(again)) == [f"x{mark}"]
+
+
 def test_weights_are_views_of_the_file(tmp_path):
     path = tmp_path / "model.onnx"
     big = np.random.default_rng(1).standard_normal((1024, 1200)).astype(np.float32)

@@ -160,6 +160,13 @@ def test_keys_are_made_unique(tmp_path):
     assert [op.properties["value"].data.key for op in consts(module)] == ["w"] * 4
 
 
+@pytest.mark.parametrize("key", ["日本/权重:0", 'a"b', "a\\b", "a\nb", "\x01", "é"])
+def test_keys_in_any_script(tmp_path, key):
+    write_mlir(module_of((key, W)), tmp_path / "m.mlir")
+    assert list(load_file(tmp_path / "m.safetensors")) == [key]
+    np.testing.assert_array_equal(arrays(load_mlir(tmp_path / "m.mlir"))[0], W)
+
+
 def test_a_store_can_be_replaced_while_it_is_mapped(tmp_path):
     path = tmp_path / "m.mlir"
     write_mlir(module_of(("w", W), ("v", W * 2)), path)
@@ -200,7 +207,7 @@ def test_text_names_the_store_that_it_came_from(tmp_path):
 def test_text_without_a_store_warns(tmp_path):
     text, warning = mlir_text(module_of(("w", W)))
     assert "ge.weights" not in text
-    assert warning == "the data of 1 weights is not written, expected -o FILE.mlir"
+    assert warning == "the data of 1 weight is not written, expected -o FILE.mlir"
     write_mlir(module_of(("w", W)), tmp_path / "m.mlir")
     module = load_mlir(tmp_path / "m.mlir")
     other = op_class("Const").build(value=const_attr(W + 1, "n"), node_name="n")

@@ -17,8 +17,8 @@ from xdsl.parser import Parser, ParserState
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError, VerifyException
-from xdsl.utils.lexer import Input, Span
-from xdsl.utils.mlir_lexer import MLIRLexer, MLIRTokenKind
+from xdsl.utils.lexer import Input, Position, Span
+from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
 from ge_xdsl.dialects.ge.fasttext import LineParser
 from ge_xdsl.dialects.ge.names import (
@@ -61,9 +61,22 @@ class GeContext(Context):
 
 
 class _Lexer(MLIRLexer):
-    """xDSL's lexer without its exponential search for the end of an unterminated string."""
+    """xDSL's lexer without its exponential search for the end of an unterminated string.
+
+    Escaped UTF-8 is a string: names in any script print as escapes and must read back.
+    """
 
     _unescaped_characters_regex = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
+
+    def _lex_string_literal(self, start_pos: Position) -> MLIRToken:
+        token = super()._lex_string_literal(start_pos)
+        if token.kind is MLIRTokenKind.BYTES_LIT:
+            try:
+                StringLiteral.from_span(token.span).bytes_contents.decode()
+            except UnicodeDecodeError:
+                return token
+            return MLIRToken(MLIRTokenKind.STRING_LIT, token.span)
+        return token
 
 
 class GeParser(Parser):
