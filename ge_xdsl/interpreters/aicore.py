@@ -77,7 +77,11 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
     """The kernel that a launch names, checked against the launch's tensors."""
     kernel = kernels.get(launch.kernel)
     if kernel is None:
-        raise CompileError(f"kernel @{launch.kernel} is not defined", subject=launch.name)
+        raise CompileError(
+            f"kernel @{launch.kernel} is not defined",
+            subject=launch.name,
+            location=launch.source,
+        )
     args = kernel.body.args
     values = [*launch.operands, *launch.results]
     if len(args) != len(values) or kernel.outputs != len(launch.results):
@@ -85,6 +89,7 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
             f"has {len(launch.operands)} operands and {len(launch.results)} results, expected "
             f"{len(args) - kernel.outputs} and {kernel.outputs}",
             subject=f"{launch.name} @{launch.kernel}",
+            location=launch.source,
         )
     for arg, value in zip(args, values, strict=True):
         tensor, tile = tensor_of(value.type), tile_of(arg)
@@ -92,6 +97,7 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
             raise CompileError(
                 f"passes {value.type} for {tile}, expected as many elements of one type",
                 subject=f"{launch.name} @{launch.kernel}",
+                location=launch.source,
             )
     return kernel
 
@@ -140,7 +146,8 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
             for core in range(kernel.blocks):
                 function(core, kernel.blocks, *memories)
     except (ValueError, IndexError) as error:
-        raise CompileError(str(error), subject=f"aicore.kernel @{kernel.sym_name}") from error
+        subject = f"aicore.kernel @{kernel.sym_name}"
+        raise CompileError(str(error), subject=subject, location=kernel.source) from error
     for memory in memories:
         if memory.missing:
             how = "unwritten" if memory.missing > 0 else "written again"
@@ -148,6 +155,7 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
                 f"leaves {abs(memory.missing)} of {memory.array.size} elements of "
                 f"'{memory.name}' {how}, expected each to be written once",
                 subject=f"aicore.kernel @{kernel.sym_name}",
+                location=kernel.source,
             )
     return [memory.array for memory in memories[len(arrays) :]]
 

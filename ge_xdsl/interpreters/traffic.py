@@ -2,7 +2,8 @@
 
 The unit is a panel: what the iterations of the loop over cores with one value of some of its
 indices read of one GM tile. All cores work in rounds, one iteration each. A panel that was used
-less than an L2 ago is a hit. Written data stays in L2 up to a share of it, the rest goes to HBM.
+less than an L2 ago is a hit. Written data stays in the part of L2 that reads leave it, the rest
+goes to HBM, less efficiently than reads.
 """
 
 from __future__ import annotations
@@ -59,9 +60,15 @@ def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
         loss = 1 + target.hbm_dma_loss / max(item.dma_bytes, SMALL_DMA)
         seconds += missed * loss / bandwidth
         total += missed
-    back = max(0.0, written - target.write_absorb * target.l2)
+    back = write_back(total, written, target.l2 * target.l2_usable)
     seconds += back / target.hbm_write_efficiency / bandwidth
     return Traffic(cold, round(total + back), seconds)
+
+
+def write_back(read: float, written: float, capacity: float) -> float:
+    """Written bytes that reach HBM: reads and writes share an L2 of `capacity` in proportion."""
+    share = written / (read + written) if written else 0.0
+    return max(0.0, written - capacity * share)
 
 
 def _panels(value: SSAValue, kernel: KernelOp, loop: ForOp | None) -> _Panels:

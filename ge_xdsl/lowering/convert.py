@@ -194,3 +194,8 @@ def _hint(value: SSAValue) -> str | None:
     owner = value.owner
     name = owner.node_name if isinstance(owner, GeOp) else ""
     return name if name and SSAValue.is_valid_name(name) else None
+
+
+def lowered_op_types() -> list[str]:
+    """The op types that have a lowering, for some shapes, element types and attributes."""
+    return sorted({*matmul.TRANSPOSE, *elementwise.RECIPES})

@@ -131,13 +131,19 @@ def _count(dims: Sequence[int]) -> int:
     return out
 
 
-def matmul_kernel(name: str, product: Product, target: Target) -> KernelOp:
-    """The kernel of a product; its arguments are a, b, the bias if there is one, and y."""
+def matmul_kernel(
+    name: str, product: Product, target: Target, tiling: MatmulTiling | None = None
+) -> KernelOp:
+    """The kernel of a product; its arguments are a, b, the bias if there is one, and y.
+
+    `tiling` is the cheapest one unless it is given.
+    """
     size = Tile((1,), product.element, "gm").size
     batch = product.y[0] if len(product.y) == 3 else 1
     m, n = product.y[-2:]
     shape = MatmulShape(batch, m, n, product.k, size, size, bool(product.bias))
-    tiling = matmul_tiling(shape, target)
+    if tiling is None:
+        tiling = matmul_tiling(shape, target)
     args = [Tile(product.a, product.element, "gm"), Tile(product.b, product.element, "gm")]
     names = ["a", "b"]
     if product.bias:

@@ -13,7 +13,6 @@ _CALIBRATED = [
     "nd2nz_cold_rate",
     "hbm_write_efficiency",
     "hbm_dma_loss",
-    "write_absorb",
     "l2_usable",
     "launch_us",
     "l0c_gm_rate",

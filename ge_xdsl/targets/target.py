@@ -63,9 +63,8 @@ class Target:
     hbm_write_efficiency: float
     hbm_dma_loss: float
     """Bytes of HBM time that every DMA costs on top of its own."""
-    write_absorb: float
-    """Share of L2 that takes written data without traffic to HBM."""
     l2_usable: float
+    """Share of L2 that data can fill before other data is pushed out."""
     join_power: float
     """Exponent p of (core^p + hbm^p)^(1/p), the smooth maximum of core time and HBM time."""
     launch_us: float

@@ -14,7 +14,7 @@ from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
 from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.compare import accept
 from ge_xdsl.interpreters.ge import run_function
-from ge_xdsl.lowering import lower
+from ge_xdsl.lowering import lower, lowered_op_types
 from ge_xdsl.lowering.check import check
 from ge_xdsl.targets import target
 
@@ -272,6 +272,21 @@ def test_an_op_of_two_element_types_is_told_why():
     module = lower(parse_module(text), CHIP)
     why = "no lowering for a cast from i32 to f16"
     assert aicore.estimate(module, CHIP).reasons == {"Cast": [why]}
+
+
+def test_control_edges_stay():
+    lines = [op("a", "Relu", "x"), op("y", "Exp", "a"), op("z", "Abs", "x")]
+    lines.append(f"ge.control_edge(%a, %z) : ({T}, {T}) -> ()")
+    lowered, report = check_graph(body(lines, ("y", "z")))
+    assert "ge.control_edge(%a, %z)" in module_text(lowered)
+    assert not report.calls
+
+
+def test_the_op_types_with_a_lowering():
+    known = lowered_op_types()
+    assert known == sorted(known)
+    assert {"MatMul", "BatchMatMulV2", "Add", "Erf"} <= set(known)
+    assert not {"SoftmaxV2", "Const"} & set(known)
 
 
 OPS = ["Relu", "Abs", "Neg", "Sigmoid", "Add", "Sub", "Mul", "Maximum", "SoftmaxV2"]
