@@ -223,3 +223,14 @@ def run(code, folder, before):
         check=False,
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_the_pytest_plugin_makes_ge_importable(tmp_path):
+    (tmp_path / "test_user.py").write_text(
+        "from ge.passes import PassStage\n\n\ndef test_it():\n"
+        "    assert PassStage.AFTER_INFER_SHAPE == 'AfterInferShape'\n"
+    )
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "ge_xdsl.pytest_plugin", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout
+    assert "1 passed" in done.stdout
