@@ -42,6 +42,17 @@ FAMILIES: dict[str, str] = {
     "slice": "Slice SliceD StridedSlice StridedSliceV2 Pad PadV3",
     "index": "GatherV2 GatherElements OneHot Where NonZero Fill Range",
     "control": "If While PartitionedCall",
+    "bitwise": "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot Invert InvertV2 LeftShift RightShift "
+    "PopulationCount Signbit SignBitsPack SignBitsUnpack CompareAndBitpack Bitcast",
+    "arg": "ArgMaxV2 ArgMin ArgMaxD ArgMinD ArgMaxWithValue ArgMinWithValue ArgMaxGrad "
+    "ArgMaxGradD HardMax",
+    "sort": "Sort SortV2 SortWithIndex TopK TopKV2 TopKD TopKV2D NthElement InTopK InTopKD "
+    "InTopKV2",
+    "search": "SearchSorted LowerBound UpperBound Bucketize BucketizeV2 Histogram HistogramV2 "
+    "HistogramFixedWidth HistogramFixedWidthD Bincount DenseBincount ConfusionMatrix",
+    "unique": "MaskedSelect MaskedSelectV2 Unique UniqueWithCounts UniqueExt2 "
+    "UniqueWithCountsExt2 UniqueConsecutive UniqueWithCountsAndSorting ListDiff "
+    "InvertPermutation",
 }
 """Family file -> the op types it defines, space-separated."""
 
