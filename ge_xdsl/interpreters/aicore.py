@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Operation, SSAValue
 
+from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.dialects.aicore.structure import KernelOp, LaunchOp
 from ge_xdsl.dialects.aicore.types import Tile, tile_of
 from ge_xdsl.dialects.ge.graph import main_function
@@ -42,11 +43,14 @@ def run(
 ) -> tuple[list[Array], Report]:
     """The graph's outputs, in order, and what the kernels cost on a target.
 
-    Raises CompileError for wrong inputs, for a module whose kernels read what is not written or
-    do not fit the tensors, and for values that an op is not defined on.
+    Raises CompileError for wrong inputs, for a module whose kernels read what is not written, do
+    not fit the target or the tensors, and for values that an op is not defined on.
     """
     func = main_function(module)
+    hardware = target(chip)
     kernels = kernels_of(module)
+    for kernel in kernels.values():
+        check_kernel(kernel, hardware)
     compiled: dict[str, KernelFunction] = {}
     values: dict[SSAValue, Array] = dict(
         zip(func.body.block.args, bind_inputs(func, inputs), strict=True)
@@ -55,7 +59,7 @@ def run(
     for op in func.body.block.ops:
         arrays = [values[v] for v in op.operands]
         if isinstance(op, ReturnOp):
-            return arrays, report_of(func, kernels, target(chip))
+            return arrays, report_of(func, kernels, hardware)
         results = _run_one(op, arrays, kernels, compiled)
         values.update(zip(op.results, results, strict=True))
         for value in last_use.get(op, ()):
@@ -133,20 +137,19 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
     import numpy as np
 
     args = kernel.body.args
+    subject = f"aicore.kernel @{kernel.sym_name}"
     memories: list[Memory] = []
     for i, arg in enumerate(args):
         tile, name = tile_of(arg), arg.name_hint or f"argument {i}"
         if i < len(arrays):
             memories.append(Memory(name, np.asarray(arrays[i]).reshape(tile.shape), True))
         else:
-            empty = np.empty(tile.shape, numpy_dtype(DATA_TYPES[tile.element]))
-            memories.append(Memory(name, empty, False))
+            memories.append(Memory(name, _empty(tile, subject), False))
     try:
         with np.errstate(all="ignore"):
             for core in range(kernel.blocks):
                 function(core, kernel.blocks, *memories)
     except (ValueError, IndexError) as error:
-        subject = f"aicore.kernel @{kernel.sym_name}"
         raise CompileError(str(error), subject=subject, location=kernel.source) from error
     for memory in memories:
         if memory.missing:
@@ -154,10 +157,23 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
             raise CompileError(
                 f"leaves {abs(memory.missing)} of {memory.array.size} elements of "
                 f"'{memory.name}' {how}, expected each to be written once",
-                subject=f"aicore.kernel @{kernel.sym_name}",
+                subject=subject,
                 location=kernel.source,
             )
     return [memory.array for memory in memories[len(arrays) :]]
+
+
+def _empty(tile: Tile, subject: str) -> Array:
+    """Memory for a tile in GM, not initialised."""
+    import numpy as np
+
+    try:
+        return np.empty(tile.shape, numpy_dtype(DATA_TYPES[tile.element]))
+    except (MemoryError, ValueError):
+        count = _count(tile) * tile.size
+        raise CompileError(
+            f"writes {count} bytes, expected no more than there is memory", subject=subject
+        ) from None
 
 
 def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Report:

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ge_xdsl.lowering.check import check
+from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.passes.session import session_of
 from ge_xdsl.targets import target
 

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
@@ -15,7 +16,6 @@ from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.compare import accept
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.lowering import lower, lowered_op_types
-from ge_xdsl.lowering.check import check
 from ge_xdsl.targets import target
 
 CHIP = "Ascend910B1"

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.types import dtype_of_numpy, tensor_of
@@ -10,7 +11,6 @@ from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.compare import THRESHOLD, accept
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.lowering import lower
-from ge_xdsl.lowering.check import check
 from ge_xdsl.targets import target
 
 NUMPY = {"f16": "float16", "bf16": "bfloat16", "f32": "float32"}

@@ -3,10 +3,10 @@
 import pytest
 from aicore_text import COPY, instruction
 
+from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
-from ge_xdsl.lowering.check import check
 from ge_xdsl.targets import target
 
 LEGAL = [

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from aicore_text import COPY
+from aicore_text import COPY, GM, UB
 
 from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.text import parse_module
@@ -13,6 +13,7 @@ from ge_xdsl.interpreters.tiles import Buffer, Memory, Ring, load_l0, mmad, mult
 from ge_xdsl.interpreters.timing import report_table
 
 RNG = np.random.default_rng(0)
+HUGE = "1000000x1000000000"
 X = RNG.normal(size=(64, 64)).astype(np.float16)
 
 
@@ -209,3 +210,21 @@ def test_products_by_groups_of_rows(shape):
     a = RNG.normal(size=(m, k)).astype(np.float32)
     b = RNG.normal(size=(k, n)).astype(np.float32)
     assert np.allclose(multiply(a, b), a.astype(np.float64) @ b, atol=1e-3)
+
+
+def test_a_kernel_must_fit_the_chip_to_run():
+    with pytest.raises(CompileError, match="expected at most 188416 on Ascend910B1"):
+        run(COPY.replace("16x64xf16, ub>", "16x64000xf16, ub>"))
+
+
+def test_more_memory_than_there_is():
+    huge = COPY.replace(
+        "(%y : !aicore.tile<64x64xf16, gm>)", f"(%y : !aicore.tile<{HUGE}xf16, gm>)"
+    )
+    huge = huge.replace(f"{UB}, {GM}\n", f"{UB}, !aicore.tile<{HUGE}xf16, gm>\n")
+    huge = huge.replace("-> tensor<64x64xf16>", f"-> tensor<{HUGE}xf16>")
+    huge = huge.replace(
+        "func.return %y : tensor<64x64xf16>", f"func.return %y : tensor<{HUGE}xf16>"
+    )
+    with pytest.raises(CompileError, match="writes 2000000000000000 bytes, expected no more than"):
+        run(huge)

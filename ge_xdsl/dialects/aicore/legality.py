@@ -34,6 +34,7 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
         raise CompileError(
             f"runs on {kernel.blocks} {kernel.core} cores, expected at most {have}",
             subject=subject,
+            location=kernel.source,
         )
     used: dict[str, int] = {}
     for op in kernel.walk():
@@ -48,6 +49,7 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
             raise CompileError(
                 f"takes {size} bytes of {space}, expected at most {capacity} on {target.name}",
                 subject=subject,
+                location=kernel.source,
             )
 
 
@@ -55,7 +57,9 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
     subject = f"{op.name} in @{kernel.sym_name}"
     if op.pipe not in CORE_PIPES[kernel.core]:
         raise CompileError(
-            f"runs on pipe {op.pipe}, expected one of a {kernel.core} core", subject=subject
+            f"runs on pipe {op.pipe}, expected one of a {kernel.core} core",
+            subject=subject,
+            location=op.source,
         )
     if isinstance(op, LoadL0aOp):
         written: SSAValue = op.written
@@ -64,4 +68,5 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
             raise CompileError(
                 f"l0a is in layout {layout}, expected {target.l0a_layout} on {target.name}",
                 subject=subject,
+                location=op.source,
             )
