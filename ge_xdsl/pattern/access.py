@@ -1,23 +1,63 @@
 """Fast reads of the IR's linked structure, for loops that run once per node.
 
 xDSL's public views (`op.operands`, `value.uses`) build an object per read; these read the fields
-behind them. Nothing here writes.
+behind them, and the two functions that write do what xDSL's own do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from operator import attrgetter
+from typing import Any, TypeVar, cast
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir.core import SSAValues
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
+
+OpT = TypeVar("OpT", bound=Operation)
 
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """The operands of an op as a tuple."""
 next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 user_of: Callable[[Use], Operation] = attrgetter("_operation")
 next_op: Callable[[Operation], Operation | None] = attrgetter("_next_op")
+
+
+uses_of: Callable[[Operation], tuple[Use, ...]] = attrgetter("_operand_uses")
+"""The use that each operand of an op makes."""
+item: Callable[[tuple[SSAValue, ...], int], SSAValue] = cast("Any", tuple).__getitem__
+"""`values[index]` without the Python call that xDSL's tuple of values makes."""
+
+
+def copy_with(op: OpT, operands: Sequence[SSAValue]) -> OpT:
+    """A copy of an op without regions on other operands; attributes are copied, types shared.
+
+    `Operation.create` takes three times as long.
+    """
+    new = object.__new__(type(op))
+    uses_made = tuple([Use(new, i) for i in range(len(operands))])
+    vars(new).update(
+        _operands=SSAValues(operands),
+        _operand_uses=uses_made,
+        results=SSAValues([OpResult(r.type, new, i) for i, r in enumerate(op.results)]),
+        properties=op.properties.copy(),
+        attributes=op.attributes.copy(),
+        location=op.location,
+    )
+    for value, use in zip(operands, uses_made, strict=True):
+        value.add_use(use)
+    return new
+
+
+def set_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """Set one operand; three times as fast as `op.operands[index] = value`."""
+    operands = list(operands_of(op))
+    use = uses_of(op)[index]
+    operands[index].remove_use(use)
+    value.add_use(use)
+    operands[index] = value
+    vars(op)["_operands"] = SSAValues(operands)
 
 
 def producer(value: SSAValue) -> Operation | None:

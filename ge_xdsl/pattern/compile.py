@@ -17,7 +17,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
-from ge_xdsl.pattern.access import operands_of, producer, user_of, uses
+from ge_xdsl.pattern.access import item, operands_of, producer, user_of, uses
 from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.emit import BranchSource, namespace
 from ge_xdsl.pattern.graph import PatternGraph, is_constant
@@ -213,7 +213,7 @@ class CompiledPattern:
 
     def _finish(self, state: State) -> Match | None:
         closed, nodes, values = state
-        outputs = [nodes[slot].results[index] for slot, index in self._outputs]
+        outputs = [item(nodes[slot].results, index) for slot, index in self._outputs]
         if closed:
             inner = [nodes[slot] for slot in self._inner_order]
             return Match(self.graph, nodes, values, outputs, Boundary(values, outputs, inner))

@@ -35,6 +35,10 @@ __all__ = [
 ]
 
 
+MANY = 8
+"""From this many rules on it pays to know which edges between op types a graph has."""
+
+
 def run_ge(
     block: Block,
     rules: Sequence[Rule],
@@ -50,6 +54,7 @@ def run_ge(
     """
     run = _GeRun(block, pass_name, infer, recorders)
     try:
+        run.many = len(rules) >= MANY
         for rule in rules:
             run.sweep(rule)
     finally:
@@ -73,8 +78,11 @@ class _GeRun:
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.scope.rewriter = self.rewriter
         self.rewriter.operation_insertion_handler.append(self.inserted)
-        self.rewriter.operation_removal_handler.append(self.removed)
+        self.rewriter.operation_removal_handler.append(self.guard_removed)
+        self.rewriter.operation_modification_handler.append(self.index.modified)
         self.guard = Guard(0)
+        self.many = False
+        self.moves = 0
         self.queue: list[Operation] = []
         self.extra: tuple[type[Operation], ...] = ()
 
@@ -85,8 +93,7 @@ class _GeRun:
             if type(op) in self.extra:
                 self.queue.append(op)
 
-    def removed(self, op: Operation) -> None:
-        self.index.removed(op)
+    def guard_removed(self, op: Operation) -> None:
         self.guard.erased.append(op)
 
     def sweep(self, rule: Rule) -> None:
@@ -110,17 +117,15 @@ class _GeRun:
         index = self.index
         self.queue = []
         self.extra = ()
-        if index.stale:
+        if self.scope.order.moves != self.moves:
+            self.moves = self.scope.order.moves
             index.refresh()
         roots = [cls for name in rule.root_types if (cls := op_class(name)) is not None]
         if not index.has(roots) or not self.possible(rule):
             return
-        buckets = [index.buckets[cls] for cls in roots if cls in index.buckets]
-        if len(roots) == 1 or all(bucket is buckets[0] for bucket in buckets):
-            self.queue = buckets[0]
-        else:
+        self.queue, grows = index.candidates(roots)
+        if not grows:
             self.extra = tuple(roots)
-            self.queue = [op for op in self.block.ops if type(op) in self.extra]
 
     def possible(self, rule: Rule) -> bool:
         """Whether the graph has the op types and edges that the rule needs."""
@@ -131,7 +136,7 @@ class _GeRun:
             cls = op_class(name)
             if cls is None or cls not in index.buckets:
                 return False
-        return index.edges.issuperset(rule.required_edges) if rule.required_edges else True
+        return not self.many or index.edges.issuperset(rule.required_edges)
 
     def run_pattern(self, rule: PatternRule, report: RuleReport) -> None:
         """The sweep of a pattern when nobody records the attempts."""

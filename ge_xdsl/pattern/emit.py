@@ -69,6 +69,7 @@ class BranchSource:
         self.names = names
         self.lines: list[str] = []
         self.bound: dict[SSAValue | GeOp, str] = {}
+        self.tensors: dict[GeOp, str] = {}
         self.roots = {producer(v) for v in graph.outputs}
         self.ancestors = _ancestors(graph)
 
@@ -168,6 +169,9 @@ class BranchSource:
         else:
             self.lines.append(f"{name} = value.op")
             self.check_node(op, name)
+            if op.prototype.fixed_results == 1 and op not in self.roots:
+                self.lines.append(f"v{name} = value")
+                self.tensors[op] = f"v{name}"
         if self._has_many_results(op):
             self.lines.append(f"if value.index != {value.index}: {MISS}")
         return not known
@@ -263,7 +267,8 @@ class BranchSource:
                 continue
             if op.prototype.fixed_results != 1:
                 return "False"
-            tests.append(f"{self.node_name(op)}.results[0].first_use._next_use is None")
+            tensor = self.tensors.get(op) or f"{self.node_name(op)}.results[0]"
+            tests.append(f"{tensor}.first_use._next_use is None")
         for arg in self.graph.used_inputs:
             tests.append(self.outside(arg))
         return " and ".join(tests) if tests else "True"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
@@ -73,9 +74,7 @@ def same_constant(op: GeOp, expected: Attribute | None) -> bool:
     attr = op.properties.get("value")
     if attr is expected:
         return True
-    if attr is None or tensor_of_const(attr) != tensor_of_const(expected):
-        return False
-    if not _has_data(attr) or not _has_data(expected):
+    if attr is None or not _same_tensor(attr, expected):
         return False
     ours, theirs = _raw(attr), _raw(expected)
     if ours is not None and theirs is not None:
@@ -83,7 +82,23 @@ def same_constant(op: GeOp, expected: Attribute | None) -> bool:
             return True
         if len(ours) == len(theirs):
             return False
+    elif not _has_data(attr) or not _has_data(expected):
+        return False
     return same_array(_array(op.properties["value"]), _array(expected))
+
+
+_dense_type: Callable[[Attribute], Attribute] = attrgetter("type")
+
+
+def _same_tensor(a: Attribute, b: Attribute) -> bool:
+    """Whether two constants have one shape and element type."""
+    if (
+        type(a) is DenseIntOrFPElementsAttr
+        and type(b) is DenseIntOrFPElementsAttr
+        and _dense_type(a) is _dense_type(b)
+    ):
+        return True
+    return tensor_of_const(a) == tensor_of_const(b)
 
 
 def _raw(attr: Attribute) -> bytes | None:

@@ -151,10 +151,10 @@ class _Fixpoint:
     def removed(self, op: Operation) -> None:
         self.loose += operands_of(op)
         self.scope.order.removed(op)
-        self.index.removed(op)
         self.guard.erased.append(op)
 
     def modified(self, op: Operation) -> None:
+        self.index.modified(op)
         self.changed.append(op)
         if self.dormant:
             self.wake(op)

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
 
 from ge_xdsl.dialects.ge.graph import location_of
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.op import NAME
 from ge_xdsl.errors import CompileError, Location
 
 MAX_DEBT = 1000
@@ -25,17 +26,17 @@ SHOWN_NAME = 40
 class _Step:
     """One rewrite: its rule, what it started from, and the rewrite that made that."""
 
-    __slots__ = ("debt", "op_type", "parent", "root", "rule")
+    __slots__ = ("debt", "name", "op_type", "parent", "rule")
 
     def __init__(self, rule: str, root: Operation, parent: _Step | None, debt: int) -> None:
         self.rule = rule
-        self.root = root.node_name if isinstance(root, GeOp) else ""
-        self.op_type = root.op_type if isinstance(root, GeOp) else root.name
+        self.name = root.attributes.get(NAME)
+        self.op_type = root.name.removeprefix("ge.")
         self.parent = parent
         self.debt = debt
 
     def text(self) -> str:
-        name = self.root
+        name = self.name.data if isinstance(self.name, StringAttr) else ""
         if len(name) > SHOWN_NAME:
             name = f"{name[: SHOWN_NAME - 3]}..."
         return f"{self.op_type} '{name}'" if name else self.op_type
@@ -54,22 +55,23 @@ class Guard:
     def applied(self, rule: str, root: Operation) -> None:
         """Note a rewrite; raises CompileError when rewriting does not come to an end."""
         self.count += 1
-        made = self._made
-        parents = [step for op in (root, *self.erased) if (step := made.get(op)) is not None]
-        parent = max(parents, key=lambda step: step.debt, default=None)
-        originals = len(set(self.erased) | {root}) - len(
-            {op for op in (root, *self.erased) if op in made}
-        )
+        made, created, erased = self._made, self.created, self.erased
+        parent = made.get(root)
+        original = parent is None
+        for op in erased:
+            step = made.pop(op, None)
+            if step is None:
+                original = original or op is not root
+            elif parent is None or step.debt > parent.debt:
+                parent = step
         debt = 0
-        if parent is not None and not originals:
-            debt = parent.debt + (len(self.created) >= len(self.erased))
+        if parent is not None and not original:
+            debt = parent.debt + (len(created) >= len(erased))
         step = _Step(rule, root, parent, debt)
-        for op in self.erased:
-            made.pop(op, None)
-        for op in self.created or (root,):
+        for op in created or (root,):
             made[op] = step
-        self.created = []
-        self.erased = []
+        created.clear()
+        erased.clear()
         if debt > MAX_DEBT or self.count > self.limit:
             raise self._endless(step, location_of(root))
 

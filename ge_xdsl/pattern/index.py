@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, OpResult
 
 from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
@@ -11,6 +12,8 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.pattern.access import next_op, operands_of
 
+WIDE = 64
+"""An op with more operands than this is not read again after each change."""
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
 
@@ -22,7 +25,7 @@ class BlockIndex:
 
     def __init__(self, block: Block) -> None:
         self.block = block
-        self.stale = False
+        self.dirty: set[type[Operation]] = set()
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
         self._edges: set[tuple[type[Operation], int, type[Operation]]] | None = None
@@ -30,9 +33,8 @@ class BlockIndex:
         self.refresh()
 
     def refresh(self) -> None:
-        """Read the block again, if it changed."""
-        self.stale = False
-        self._edges = None
+        """Read the block again."""
+        self.dirty.clear()
         self._ranks = {}
         buckets: dict[type[Operation], list[Operation]] = {}
         op = self.block.first_op
@@ -59,8 +61,8 @@ class BlockIndex:
 
     def inserted(self, op: Operation) -> None:
         """Note a new op: it becomes the last candidate of its type."""
-        self.stale = True
         cls = type(op)
+        self.dirty.add(cls)
         bucket = self.buckets.get(cls)
         if bucket is None:
             bucket = self.buckets[cls] = []
@@ -71,14 +73,34 @@ class BlockIndex:
         if ranks is not None:
             ranks[op] = len(bucket)
         bucket.append(op)
+        self.modified(op)
 
-    def removed(self, _: Operation) -> None:
-        """Note that an op is gone."""
-        self.stale = True
+    def modified(self, op: Operation) -> None:
+        """Note the edges of an op that reads something new."""
+        if self._edges is None or type(op) is ReturnOp:
+            return
+        operands = operands_of(op)
+        if len(operands) > WIDE:
+            self._edges = None
+            return
+        cls = type(op)
+        for index, value in enumerate(operands):
+            if type(value) is OpResult:
+                self._edges.add((cls, index, type(value.op)))
+
+    def candidates(self, classes: Sequence[type[Operation]]) -> tuple[list[Operation], bool]:
+        """The ops of these classes in block order, and whether the list grows by new ones."""
+        if not self.dirty.isdisjoint(classes):
+            self.refresh()
+        bucket = self.buckets.get(classes[0])
+        if bucket is not None and (len(classes) == 1 or set(classes) == set(CONST_CLASSES)):
+            return bucket, True
+        wanted = frozenset(classes)
+        return [op for op in self.block.ops if type(op) in wanted], False
 
     @property
     def edges(self) -> set[tuple[type[Operation], int, type[Operation]]]:
-        """The edges between op types that the block had at the last refresh."""
+        """The edges between op types in the block, and some that it had before."""
         if self._edges is None:
             found: set[tuple[type[Operation], int, type[Operation]]] = set()
             op = self.block.first_op

@@ -21,6 +21,8 @@ class BlockOrder:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.moves = 0
+        """How often ops were moved: candidate lists in block order are stale after it."""
         self._labels: dict[Operation, int] | None = None
 
     def label(self, op: Operation) -> int:

@@ -108,7 +108,8 @@ class PatternRule(Rule):
             if not met:
                 return UNMET
         boundary = match.boundary
-        if may_cycle(boundary) and makes_cycle(match.targets, scope.order, scope.block):
+        block = scope.block
+        if may_cycle(boundary, block) and makes_cycle(match.targets, scope.order, block):
             return CYCLE
         replacement = self.build(match)
         if replacement is None:

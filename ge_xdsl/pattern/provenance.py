@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
@@ -103,7 +104,7 @@ def _names_in(root: Operation) -> set[str]:
             op = block.first_op
             while op is not None:
                 attr = op.attributes.get(NAME)
-                if isinstance(attr, StringAttr):
+                if type(attr) is StringAttr:
                     found.add(attr.data)
                 if op.regions:
                     found |= _names_in(op)
@@ -124,6 +125,8 @@ class Origin:
 
     def pairs(self) -> list[tuple[Attribute, str]]:
         """Original node names and types in order, each node once."""
+        if not any(isinstance(source, Origin) for source in self.sources):
+            return list(dict.fromkeys(cast("Sequence[tuple[Attribute, str]]", self.sources)))
         found: dict[tuple[Attribute, str], None] = {}
         seen: set[int] = set()
         stack: list[Origin | tuple[Attribute, str]] = [self]
@@ -145,29 +148,30 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self.made: dict[GeOp, Origin] = {}
+        self.made: dict[Operation, Origin] = {}
 
     def record(self, new: Sequence[GeOp], replaced: Sequence[Operation], pass_name: str) -> None:
         """Note that `new` replaces `replaced`."""
         sources: list[Origin | tuple[Attribute, str]] = []
-        passes: dict[str, None] = {}
+        passes: list[str] = []
         for op in replaced:
-            known = self.made.get(op) if isinstance(op, GeOp) else None
+            known = self.made.pop(op, None)
             if known is not None:
                 sources.append(known)
-                passes.update(dict.fromkeys(known.passes))
-            elif isinstance(op, GeOp):
-                sources += _recorded(op)
-                passes.update(dict.fromkeys(_strings(op.attributes.get(PASS_NAME))))
+                passes += known.passes
+            else:
+                attrs = op.attributes
+                if ORIGIN_NAMES in attrs:
+                    sources += _recorded(op)
+                else:
+                    sources.append((attrs.get(NAME, NAMELESS), op.name.removeprefix("ge.")))
+                if PASS_NAME in attrs:
+                    passes += _strings(attrs[PASS_NAME])
         if pass_name:
-            passes[pass_name] = None
-        origin = Origin(sources, tuple(passes))
+            passes.append(pass_name)
+        origin = Origin(sources, tuple(dict.fromkeys(passes)))
         for op in new:
             self.made[op] = origin
-
-    def forget(self, op: GeOp) -> None:
-        """Drop a node that is gone."""
-        self.made.pop(op, None)
 
     def flush(self) -> None:
         """Write the lists to the nodes."""
@@ -178,8 +182,8 @@ class Origins:
                 pairs = origin.pairs()
                 attrs = written[id(origin)] = (
                     ArrayAttr([name for name, _ in pairs]),
-                    ArrayAttr([StringAttr(op_type) for _, op_type in pairs]),
-                    ArrayAttr([StringAttr(name) for name in origin.passes]),
+                    _texts(tuple(op_type for _, op_type in pairs)),
+                    _texts(origin.passes),
                 )
             op.attributes[ORIGIN_NAMES], op.attributes[ORIGIN_TYPES] = attrs[:2]
             if origin.passes:
@@ -187,15 +191,23 @@ class Origins:
         self.made.clear()
 
 
-def _recorded(op: GeOp) -> list[tuple[Attribute, str]]:
+NAMELESS = StringAttr("")
+
+
+@lru_cache(maxsize=4096)
+def _texts(texts: tuple[str, ...]) -> Attribute:
+    return ArrayAttr([StringAttr(text) for text in texts])
+
+
+def _recorded(op: Operation) -> list[tuple[Attribute, str]]:
     """A node's own recorded origins, else itself."""
-    names = op.attributes.get(ORIGIN_NAMES)
+    names = op.attributes[ORIGIN_NAMES]
     types = _strings(op.attributes.get(ORIGIN_TYPES))
     if isinstance(names, ArrayAttr) and types:
         listed = cast("ArrayAttr[Attribute]", names).data
         if len(listed) == len(types):
             return list(zip(listed, types, strict=True))
-    return [(op.attributes.get(NAME) or StringAttr(""), op.op_type)]
+    return [(op.attributes.get(NAME, NAMELESS), op.name.removeprefix("ge."))]
 
 
 def _strings(attr: Attribute | None) -> list[str]:
@@ -205,9 +217,16 @@ def _strings(attr: Attribute | None) -> list[str]:
     return [item.data for item in items if isinstance(item, StringAttr)]
 
 
+def _held(nodes: Sequence[Operation]) -> list[Operation]:
+    """The nodes with an attribute that fusing looks at; most have only their name."""
+    return [
+        op for op in nodes if len(op.attributes) > 1 and not INHERITED.isdisjoint(op.attributes)
+    ]
+
+
 def inherit(new: Sequence[GeOp], replaced: Sequence[Operation]) -> None:
     """Copy the inherited attributes to the new nodes that lack them."""
-    held = [op for op in replaced if not INHERITED.isdisjoint(op.attributes)]
+    held = _held(replaced)
     if not held:
         return
     values = {key: value for key in (*FIRST_SET, *UNIQUE) if (value := _first_set(held, key))}
@@ -264,7 +283,7 @@ def _rank(mode: Attribute) -> int:
 
 def fuse_problem(nodes: Sequence[Operation]) -> str:
     """Why attributes forbid to fuse the nodes, '' when they allow it."""
-    held = [op for op in nodes if not INHERITED.isdisjoint(op.attributes)]
+    held = _held(nodes)
     for key in UNIQUE if held else ():
         problem = _conflict(held, key)
         if problem:

@@ -11,15 +11,16 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
 from ge_xdsl.dialects.ge.graph import location_of, topological_order
 from ge_xdsl.dialects.ge.names import describe
-from ge_xdsl.dialects.ge.op import GeOp, set_type
+from ge_xdsl.dialects.ge.op import NAME, GeOp, set_type
 from ge_xdsl.dialects.ge.types import (
     DEFAULT_LAYOUT,
     DYNAMIC,
@@ -32,10 +33,14 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import (
     control_predecessors,
     control_successors,
+    copy_with,
     data_uses,
     in_block,
+    next_op,
+    next_use,
     operands_of,
     producer,
+    set_operand,
     user_of,
     uses,
 )
@@ -101,7 +106,7 @@ def replace_in(
     body = replacement.body.block
     check_counts(boundary, body)
     problem = fuse_problem(boundary.nodes)
-    if not problem and not acyclic and may_cycle(boundary):
+    if not problem and not acyclic and may_cycle(boundary, scope.block):
         cyclic = makes_cycle(boundary.nodes, scope.order, scope.block)
         problem = "it will create cycle after fuse" if cyclic else ""
     if problem:
@@ -111,10 +116,9 @@ def replace_in(
     return copy.ops
 
 
-def may_cycle(boundary: Boundary) -> bool:
+def may_cycle(boundary: Boundary, block: Block) -> bool:
     """Whether fusing could close a cycle: never for one output without control edges."""
-    block = boundary.block
-    return len(boundary.outputs) > 1 or (block is not None and has_control_edge(block))
+    return len(boundary.outputs) > 1 or has_control_edge(block)
 
 
 def check_counts(boundary: Boundary, body: Block) -> None:
@@ -156,7 +160,8 @@ class _Copy:
             raise
 
     def _clone(self, body: Block, last: Operation, boundary: Boundary) -> None:
-        source = location_of(boundary.nodes[0])
+        root = boundary.nodes[0]
+        source = root.source if isinstance(root, GeOp) else None
         for op in _in_order(body, boundary):
             if op is last:
                 continue
@@ -164,7 +169,7 @@ class _Copy:
                 raise _failure(f"replacement holds {op.name}, expected GE ops", boundary)
             new = _clone(op, self.values)
             new.source = op.source or source
-            if isinstance(new, ControlEdgeOp):
+            if type(new) is ControlEdgeOp:
                 self.edges.append(new)
             else:
                 self.ops.append(new)
@@ -182,27 +187,27 @@ class _Copy:
 
 def _in_order(body: Block, boundary: Boundary) -> Sequence[Operation]:
     """The replacement's ops, producers first."""
-    seen: set[SSAValue] = set(body.args)
-    for op in body.ops:
-        if not op.regions and not seen.issuperset(operands_of(op)):
-            ordered = topological_order(body)
-            if ordered is None:
-                raise _failure("replacement has a cycle, expected none", boundary)
-            return ordered
-        seen.update(op.results)
-    return list(body.ops)
+    seen: set[Operation] = set()
+    ops: list[Operation] = []
+    op = body.first_op
+    while op is not None:
+        for value in operands_of(op):
+            if type(value) is OpResult and value.op not in seen:
+                ordered = topological_order(body)
+                if ordered is None:
+                    raise _failure("replacement has a cycle, expected none", boundary)
+                return ordered
+        seen.add(op)
+        ops.append(op)
+        op = next_op(op)
+    return ops
 
 
 def _clone(op: GeOp, values: dict[SSAValue, SSAValue]) -> GeOp:
     """A copy with mapped operands; notes its results in `values`."""
     if op.regions:
         return op.clone(values)
-    new = type(op).create(
-        operands=[values[v] for v in operands_of(op)],
-        result_types=[r.type for r in op.results],
-        properties=op.properties,
-        attributes=op.attributes,
-    )
+    new = copy_with(op, [values[v] for v in operands_of(op)])
     values.update(zip(op.results, new.results, strict=True))
     return new
 
@@ -252,13 +257,19 @@ def _commit(scope: Scope, boundary: Boundary, copy: _Copy) -> None:
 def _name(scope: Scope, new: Sequence[GeOp], nodes: Sequence[Operation]) -> None:
     inherit(new, nodes)
     scope.origins.record(new, nodes, scope.pass_name)
-    joined = "_".join(op.node_name for op in nodes if isinstance(op, GeOp))
+    joined = "_".join([_node_name(op) for op in nodes])
     for op in new:
-        op.node_name = scope.names.fresh(op.node_name or op.op_type, joined)
+        stem = _node_name(op) or op.op_type
+        op.attributes[NAME] = StringAttr(scope.names.fresh(stem, joined))
         if op.regions:
             for inner in op.walk():
                 if inner is not op and isinstance(inner, GeOp) and inner.node_name:
                     inner.node_name = scope.names.unique(inner.node_name)
+
+
+def _node_name(op: Operation) -> str:
+    attr = op.attributes.get(NAME)
+    return attr.data if type(attr) is StringAttr else ""
 
 
 def _insert(scope: Scope, boundary: Boundary, copy: _Copy) -> None:
@@ -298,20 +309,18 @@ def _rewire(scope: Scope, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> l
     for source, target in zip(old, new, strict=True):
         if source is target:
             continue
-        for use in list(data_uses(source)):
-            user = user_of(use)
-            set_operand(user, use.index, target)
-            touched[user] = None
+        use = source.first_use
+        while use is not None:
+            user, following = user_of(use), next_use(use)
+            if type(user) is not ControlEdgeOp:
+                set_operand(user, use.index, target)
+                touched[user] = None
+            use = following
     if scope.rewriter is not None:
         for user in touched:
             scope.rewriter.has_done_action = True
             scope.rewriter.handle_operation_modification(user)
     return list(touched)
-
-
-def set_operand(op: Operation, index: int, value: SSAValue) -> None:
-    """Set one operand."""
-    op.operands[index] = value
 
 
 def _control(scope: Scope, nodes: Sequence[Operation], copy: _Copy) -> None:
@@ -350,16 +359,21 @@ def _prune(scope: Scope, nodes: Sequence[Operation], controlled: bool) -> None:
     queue = deque(nodes)
     while queue:
         op = queue.popleft()
-        if op not in inside or any(True for r in op.results for _ in data_uses(r)):
+        if op not in inside or _is_read(op):
             continue
         inside.discard(op)
         sources = [p for v in operands_of(op) if (p := producer(v)) in inside]
         if controlled:
             _isolate(scope, op)
-        if isinstance(op, GeOp):
-            scope.origins.forget(op)
         _removed(scope, op)
         queue += [p for p in sources if p is not None]
+
+
+def _is_read(op: Operation) -> bool:
+    for result in op.results:
+        if result.first_use is not None and next(data_uses(result), None) is not None:
+            return True
+    return False
 
 
 def _isolate(scope: Scope, op: Operation) -> None:
@@ -383,7 +397,7 @@ def _removed(scope: Scope, op: Operation) -> None:
         scope.rewriter.handle_operation_removal(op)
     scope.order.removed(op)
     op.detach()
-    op.erase()
+    op.drop_all_references()
 
 
 def restore_order(order: BlockOrder, users: Sequence[Operation]) -> None:
@@ -406,6 +420,7 @@ def restore_order(order: BlockOrder, users: Sequence[Operation]) -> None:
 
 def _move_behind(order: BlockOrder, op: Operation, place: Operation) -> None:
     block = order.block
+    order.moves += 1
     limit = order.label(place)
     moving = {op}
     queue = deque([op])

@@ -1,12 +1,12 @@
 """Small graphs from a few lines of text, for tests of matching and rewriting.
 
-    x y[4,8]                      graph inputs, f32[4,4] unless a shape is given
-    m = MatMul(x, y) transpose_x1=True
-    c = Const 0.0                 or a Python list, `int64 [1, 2]`
-    s = Split(c, x) num_split=2 results=2
-    v = MatMulV2(x, y, -, b) typed=True     with the type of its first operand, not inferred
-    s -ctrl-> m                   a control edge
-    return m, s:1
+x y[4,8]                      graph inputs, f32[4,4] unless a shape is given
+m = MatMul(x, y) transpose_x1=True
+c = Const 0.0                 or a Python list, `int64 [1, 2]`
+s = Split(c, x) num_split=2 results=2
+v = MatMulV2(x, y, -, b) typed=True     with the type of its first operand, not inferred
+s -ctrl-> m                   a control edge
+return m, s:1
 """
 
 from __future__ import annotations

@@ -6,6 +6,7 @@ from time import perf_counter
 
 import numpy as np
 import pytest
+from graph_text import graph, module_of, node, pattern, types_of
 from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker
 
@@ -20,7 +21,6 @@ from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES
 from ge_xdsl.pattern.rule import Applied, Declined, Outcome, Rule
 from ge_xdsl.pattern.statistics import Statistics
-from graph_text import graph, module_of, node, pattern, types_of
 
 RELU_RELU = "a\n r = Relu(a)\n s = Relu(r)\n return s"
 RELU = "a\n r = Relu(a)\n return r"
@@ -37,9 +37,7 @@ def run(func: FuncOp, *rules: Rule) -> RunReport:
     module = module_of(func)
     arrays = {
         name: np.random.default_rng(i).standard_normal(arg.type.get_shape()).astype(np.float32)
-        for i, (name, arg) in enumerate(
-            zip(input_names(func), func.body.block.args, strict=True)
-        )
+        for i, (name, arg) in enumerate(zip(input_names(func), func.body.block.args, strict=True))
     }
     before = run_function(func, arrays)
     report = run_ge(func.body.block, rules, pass_name="Pass")
@@ -137,9 +135,7 @@ def test_cycle_is_skipped() -> None:
     chain = "a\n p = Abs(a)\n q = Relu(p)\n r = Abs(q)\n return r"
     stats = Statistics()
     module_of(func)
-    report = run_ge(
-        func.body.block, [rule(chain, chain)], pass_name="P", recorders=[stats]
-    )
+    report = run_ge(func.body.block, [rule(chain, chain)], pass_name="P", recorders=[stats])
     assert counts(report) == [(1, 0)]
     assert stats.counts["P", "p"].refused == {"fusing it would make a cycle": 1}
     assert types_of(func)[:3] == ["Abs", "Relu", "Abs"]
@@ -269,17 +265,13 @@ def test_decompose_merges_equal_operands() -> None:
 
 def test_decompose_does_not_visit_new_nodes() -> None:
     func = graph("x\n y = Relu(x)\n z = Relu(y)\n return z")
-    report = decompose_types(
-        func, {"Relu": "a\n r = Relu(a)\n s = Relu(r)\n return s"}, ["Relu"]
-    )
+    report = decompose_types(func, {"Relu": "a\n r = Relu(a)\n s = Relu(r)\n return s"}, ["Relu"])
     assert report.applied == 2
     assert types_of(func) == ["Relu"] * 4
 
 
 def test_decompose_needs_every_output() -> None:
-    text = (
-        "x\n d = Const int32 0\n s = Split(d, x) num_split=2 results=2\n y = Neg(s:0)\n return y"
-    )
+    text = "x\n d = Const int32 0\n s = Split(d, x) num_split=2 results=2\n y = Neg(s:0)\n return y"
     one = "d a\n p = Neg(a)\n return p"
     with pytest.raises(CompileError, match="output size: 1 not equal with Boundary output size: 2"):
         decompose_types(graph(text), {"Split": one}, ["Split"])

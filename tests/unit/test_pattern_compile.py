@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from graph_text import graph, module_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -9,7 +10,6 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match, MatcherConfig, match_at
-from graph_text import graph, module_of
 
 UNARY = ("Relu", "Exp")
 BINARY = ("Add", "Mul")

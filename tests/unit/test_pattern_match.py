@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from graph_text import graph, module_of, node, pattern
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
@@ -10,7 +11,6 @@ from ge_xdsl.pattern.compile import CompiledPattern, compile_pattern
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match, MatcherConfig, match_at
 from ge_xdsl.pattern.rule import Declined
-from graph_text import graph, module_of, node, pattern
 
 
 def matches(compiled: CompiledPattern, text: str) -> list[tuple[str, ...]]:
@@ -416,8 +416,7 @@ REASONS: dict[str, tuple[str, str, str, dict[str, bool], str, int]] = {
         "x\n r = Relu(x)\n t = Tanh(r)\n return t",
         "r",
         {},
-        "pattern input 1 is computed from an output of the match, "
-        "expected a tensor from outside",
+        "pattern input 1 is computed from an output of the match, expected a tensor from outside",
         2,
     ),
 }

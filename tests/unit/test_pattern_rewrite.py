@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from graph_text import graph, module_of, node, types_of
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
@@ -17,7 +18,6 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
 from ge_xdsl.pattern.rewrite import Boundary, replace
-from graph_text import graph, module_of, node, types_of
 
 
 def value(func: FuncOp, name: str) -> SSAValue:
@@ -203,13 +203,11 @@ def test_names_avoid_taken_ones_and_stay_short() -> None:
 def test_origins_are_recorded_through_two_rewrites() -> None:
     func = graph("x z w\n m = MatMul(x, z)\n y = Add(m, w)\n r = Relu(y)\n return r")
     module_of(func)
-    (new,) = (
-        replace(
-            func.body.block,
-            boundary(func, "x z w", "y"),
-            graph("a b c[4]\n g = Sub(a, b)\n return g", "r"),
-            pass_name="A",
-        )
+    (new,) = replace(
+        func.body.block,
+        boundary(func, "x z w", "y"),
+        graph("a b c[4]\n g = Sub(a, b)\n return g", "r"),
+        pass_name="A",
     )
     assert strings(new, ORIGIN_NAMES) == ["y", "m"]
     assert strings(new, ORIGIN_TYPES) == ["Add", "MatMul"]
