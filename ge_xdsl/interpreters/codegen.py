@@ -97,8 +97,8 @@ class KernelSource:
                 self.loop(op, depth)
             elif isinstance(op, AllocOp):
                 self.alloc(op, depth)
-            elif isinstance(op, Instruction):
-                self.emit(depth, self.instruction(op))
+            elif type(op) in _STATEMENTS:
+                self.emit(depth, _STATEMENTS[type(op)](self, op))
             else:
                 raise CompileError("has no execution, expected an aicore op", subject=op.name)
 
@@ -141,13 +141,6 @@ class KernelSource:
             row = f"(strip * {op.strip} + place % height)"
             self.emit(depth, f"{origins[-2]} = {row} * {op.steps[-2]}")
             self.emit(depth, f"{origins[-1]} = place // height * {op.steps[-1]}")
-
-    def instruction(self, op: Instruction) -> str:
-        """One instruction as one statement."""
-        for cls, make in _STATEMENTS:
-            if isinstance(op, cls):
-                return make(self, op)
-        raise CompileError("has no execution, expected an aicore op", subject=op.name)
 
 
 def _product(numbers: Sequence[int]) -> int:
@@ -237,22 +230,23 @@ def _broadcast(src: KernelSource, op: Instruction) -> str:
     return f"{_write(src, op)}[...] = {src.name(op.tile('src'))}.read({', '.join(sizes)})"
 
 
-_STATEMENTS: Sequence[
-    tuple[type[Operation] | tuple[type[Operation], ...], Callable[[KernelSource, Any], str]]
-] = (
-    ((CopyGmL1Op, CopyGmUbOp), _copy_in),
-    (CopyUbGmOp, _copy_out),
-    ((LoadL0aOp, LoadL0bOp), _load),
-    (LoadBiasOp, _load_bias),
-    (MmadOp, _mmad),
-    (FixpipeOp, _fixpipe),
-    (VunaryOp, _unary),
-    (VbinaryOp, _binary),
-    (VscalarOp, _scalar),
-    (VcastOp, _cast),
-    (VdupOp, _dup),
-    (VbrcOp, _broadcast),
-)
+_STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
+    CopyGmL1Op: _copy_in,
+    CopyGmUbOp: _copy_in,
+    CopyUbGmOp: _copy_out,
+    LoadL0aOp: _load,
+    LoadL0bOp: _load,
+    LoadBiasOp: _load_bias,
+    MmadOp: _mmad,
+    FixpipeOp: _fixpipe,
+    VunaryOp: _unary,
+    VbinaryOp: _binary,
+    VscalarOp: _scalar,
+    VcastOp: _cast,
+    VdupOp: _dup,
+    VbrcOp: _broadcast,
+}
+"""Instruction -> the Python statement that executes it."""
 
 
 def compile_kernel(kernel: KernelOp) -> KernelFunction:

@@ -3,7 +3,10 @@
 import pytest
 from aicore_text import COPY, instruction
 
+from ge_xdsl.dialects.aicore import AICORE
 from ge_xdsl.dialects.aicore.legality import check
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.types import PIPES
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
@@ -237,6 +240,7 @@ EMPTY = [
     ('"aicore.for"() <{extents = array<i64: 4>, steps = array<i64: 4>}> : () -> ()', "has no body"),
     ('"aicore.kernel"() <{sym_name = "k"}> : () -> ()', "has no body of one block, expected one"),
     ('"aicore.alloc"() : () -> ()', "has 0 results, expected one"),
+    ('%q = "aicore.alloc"() : () -> index', "type is index, expected !aicore.tile<...>"),
     (
         '%q = "aicore.vdup"() <{sizes = array<i64: 1>}> : () -> index',
         "has 1 results, expected none",
@@ -277,3 +281,15 @@ def test_l0a_has_another_layout_on_another_arch():
     check(module, target("Ascend910B1"))
     with pytest.raises(CompileError, match="l0a is in layout zz, expected nz on Ascend950PR_958x"):
         check(module, target("Ascend950PR_958x"))
+
+
+def test_every_instruction_states_its_work():
+    class NoOp(Instruction):
+        name = "aicore.nothing"
+
+    with pytest.raises(NotImplementedError, match="aicore.nothing"):
+        NoOp.create().work(())
+    for cls in AICORE.operations:
+        if issubclass(cls, Instruction):
+            assert cls.work is not Instruction.work
+            assert cls.pipe in PIPES
