@@ -1,5 +1,8 @@
 """The timing model: pipes against sums by hand, skipping against full simulation, HBM traffic."""
 
+import runpy
+from pathlib import Path
+
 import pytest
 from aicore_text import COPY
 
@@ -182,3 +185,18 @@ def test_a_kernel_that_waits_is_bound_by_latency():
     text = COPY.replace("buffers 2", "buffers 1").replace("on vector * 2", "on vector * 1")
     slow = B1.variant("Slow", "SETTLED", ub_latency=50000.0)
     assert cycles.time_kernel(kernel_of(text), slow).bound == "latency"
+
+
+def test_published_kernel_times():
+    """The orders that the publications show, and an error that is not larger than it was."""
+    path = Path(__file__).parents[2] / "benchmarks" / "bench_cycles.py"
+    bench = runpy.run_path(str(path))
+    rows = {row["id"]: row for row in bench["rows"]()}
+    errors = [abs(row["error"]) for row in rows.values()]
+    assert sum(errors) / len(errors) < 0.12
+    for slow, fast in (
+        ("gemm_f16_8192_large_packets", "gemm_f16_8192_l2_split"),
+        ("catlass_1024x576x6144_128x256", "catlass_1024x576x6144_256x128"),
+        ("exp_f32_8192", "exp_f16_8192"),
+    ):
+        assert rows[slow]["model_us"] > 1.005 * rows[fast]["model_us"]
