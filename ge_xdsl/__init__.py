@@ -1,0 +1,202 @@
+"""Compile CANN GE graphs with pattern rewrites, on any machine.
+
+    import ge_xdsl as gx
+    module = gx.load("model.onnx")
+    report = gx.optimize(module, passes=["my_pass.py"])
+    outputs = gx.run(module, {"x": array})
+
+Every function raises `gx.CompileError` with a one-line message for bad input; a module is left as
+it was when a call fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ge_xdsl.errors import CompileError, PassError, UsageError
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from ge_xdsl.compat.ge.passes.stage import StageReport
+    from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.interpreters.timing import Report
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "CompileError",
+    "OptimizeReport",
+    "PassError",
+    "UsageError",
+    "activate",
+    "estimate",
+    "load",
+    "lower",
+    "optimize",
+    "run",
+    "run_stage",
+    "save",
+]
+
+OPTIMIZE = "ge-optimize"
+"""The pipeline that `optimize` runs by default: all stages but the lowering."""
+DEFAULT_TARGET = "Ascend910B1"
+
+
+@dataclass(frozen=True)
+class OptimizeReport:
+    """What `optimize` did: op counts before and after, rules by pass, warnings."""
+
+    before: Mapping[str, int]
+    after: Mapping[str, int]
+    statistics: Sequence[Mapping[str, Any]]
+    messages: Sequence[str] = field(default_factory=list[str])
+
+    @property
+    def changed(self) -> bool:
+        """Whether any rewrite was applied or an op count differs."""
+        return self.before != self.after or any(rule["applied"] for rule in self.statistics)
+
+
+def load(path: str | Path, *, input_format: str = "") -> ModuleOp:
+    """Read a `.mlir` or `.onnx` file; its ending selects the reader unless `input_format` does."""
+    from ge_xdsl.importers import load_module
+
+    return load_module(path, None, input_format)
+
+
+def save(module: ModuleOp, path: str | Path) -> None:
+    """Write a module as `.mlir`, and its weights as `.safetensors` beside it."""
+    from ge_xdsl.exporters.mlir import write_mlir
+
+    write_mlir(module, Path(path))
+
+
+def optimize(
+    module: ModuleOp,
+    passes: Sequence[str | Path] = (),
+    *,
+    target: str = DEFAULT_TARGET,
+    options: Mapping[str, str] | None = None,
+    pipeline: str = OPTIMIZE,
+) -> OptimizeReport:
+    """Load user pass files and run a pipeline on the module, in place.
+
+    `passes` are files or directories, besides `ASCEND_GE_PY_PASS_PATH`; their passes are forgotten
+    afterwards. `options` is what `PassContext.get_option_value` reads. On failure the module is as
+    it was.
+    """
+    from ge_xdsl.passes.loader import loaded
+    from ge_xdsl.passes.manager import PassManager
+    from ge_xdsl.passes.pipeline import make_passes
+    from ge_xdsl.passes.session import Session, SessionContext
+    from ge_xdsl.pattern.statistics import Statistics
+
+    statistics = Statistics()
+    session = Session(target, dict(options or {}), recorders=[statistics])
+    before = _counts(module)
+    work = module.clone()
+    with loaded([str(path) for path in passes]):
+        PassManager(SessionContext(session), make_passes(pipeline)).run(work)
+    _take_over(module, work)
+    return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages)
+
+
+def lower(module: ModuleOp, target: str = DEFAULT_TARGET) -> ModuleOp:
+    """A new module in which the ops with a lowering are tile programs for `target`."""
+    from ge_xdsl.lowering import lower as lower_module
+    from ge_xdsl.targets import target as find_target
+
+    return lower_module(module, find_target(target))
+
+
+def run(
+    module: ModuleOp,
+    inputs: Mapping[str, Array],
+    *,
+    level: str = "ge",
+    target: str = DEFAULT_TARGET,
+) -> Any:
+    """Run the main graph on named arrays.
+
+    `level="ge"` gives {output name: array}, op by op through `evaluate`. `level="aicore"` lowers
+    the graph for the inputs' shapes, runs the tile programs and gives (outputs, timing report).
+    """
+    from ge_xdsl.dialects.ge.graph import main_function
+    from ge_xdsl.dialects.ge.names import output_names
+    from ge_xdsl.interpreters import aicore
+    from ge_xdsl.interpreters.ge import run_function
+
+    names = output_names(main_function(module))
+    if level == "ge":
+        outputs = run_function(main_function(module), inputs)
+        return dict(zip(names, outputs, strict=True))
+    if level != "aicore":
+        raise UsageError(f"level is '{level}', expected ge or aicore")
+    fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
+    outputs, report = aicore.run(lower(fixed, target), inputs, target)
+    return dict(zip(names, outputs, strict=True)), report
+
+
+def estimate(module: ModuleOp, target: str = DEFAULT_TARGET) -> Report:
+    """The predicted time of each kernel and in all, in microseconds; nothing is executed.
+
+    The graph's shapes must be known; ops without a lowering are counted and not priced.
+    """
+    from ge_xdsl.interpreters import aicore
+
+    return aicore.estimate(lower(module, target), target)
+
+
+def run_stage(graph: Any, stage: str, options: Mapping[str, str] | None = None) -> StageReport:
+    """Run the registered passes of a stage on a `ge.graph.Graph`, in place.
+
+    The report has the status, the passes that changed the graph, statistics and messages.
+    """
+    from ge_xdsl.compat.ge.passes.stage import run_stage as run_graph_stage
+
+    return run_graph_stage(graph, stage, options)
+
+
+def activate() -> bool:
+    """Make `import ge` find the package of this project, unless a real one is installed."""
+    from ge_xdsl.passes.loader import activate as activate_alias
+
+    return activate_alias()
+
+
+def _counts(module: ModuleOp) -> dict[str, int]:
+    from collections import Counter
+
+    from ge_xdsl.dialects.ge.graph import ge_ops
+
+    return dict(sorted(Counter(op.op_type for op in ge_ops(module)).items()))
+
+
+def _take_over(module: ModuleOp, other: ModuleOp) -> None:
+    """Give `module` the body and attributes of `other`."""
+    block, source = module.body.block, other.body.block
+    for op in list(block.ops):
+        op.detach()
+        op.drop_all_references()
+    for op in list(source.ops):
+        op.detach()
+        block.add_op(op)
+    module.attributes = dict(other.attributes)
+
+
+def _with_shapes(module: ModuleOp, shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
+    """A copy of the module whose inputs have these shapes, types inferred and folded."""
+    from ge_xdsl.dialects.ge.graph import main_function
+    from ge_xdsl.passes.infer_shape import GeInferShapePass, set_input_shapes
+    from ge_xdsl.passes.manager import PassManager
+    from ge_xdsl.passes.session import SessionContext
+
+    fixed = module.clone()
+    set_input_shapes(main_function(fixed), shapes)
+    PassManager(SessionContext(), [GeInferShapePass()]).run(fixed)
+    return fixed

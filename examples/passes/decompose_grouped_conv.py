@@ -26,7 +26,10 @@ class PythonDecomposeGroupedConvPass(DecomposePass):
     def meet_requirements(self, node, context: PassContext):
         two_inputs = node.get_inputs_size() == 2
         is_nchw = _attr(node, "data_format", "NHWC") == "NCHW"
-        return two_inputs and is_nchw and _attr(node, "groups", 1) != 1
+        if not two_inputs or not is_nchw or _attr(node, "groups", 1) == 1:
+            return False
+        # One channel per group is a depthwise convolution, which has a kernel of its own.
+        return node.get_input_desc(1).get_shape()[1] != 1
 
     def replacement(self, node, context: PassContext):
         groups = node.get_attr("groups")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from ge_xdsl.dialects.ge.types import Array, Tensor
 
-RANDOM_INTEGERS = 10
-"""Random integers are at least 0 and below this: valid token numbers, indices and counts."""
+RANDOM_INTEGERS = 2
+"""Random integers are 0 or 1: valid as masks, token numbers, indices and counts alike."""
 
 
 def gather_inputs(

@@ -50,12 +50,15 @@ def difference(got: Array, want: Array) -> tuple[str, bool]:
     if odd.any():
         return f"{int(odd.sum())} values are infinite or NaN on one side only", False
     both = finite & np.isfinite(a)
+    if b.size and not both.any():
+        return f"all {b.size} values are infinite or NaN on both sides, expected finite ones", False
     worst = float(np.abs(a[both] - b[both]).max()) if both.any() else 0.0
     scale = float(np.abs(b[both]).max()) if both.any() else 0.0
     relative = worst / scale if scale else (0.0 if worst == 0 else float("inf"))
-    return f"max |diff| {worst:.3g}, {relative:.3g} of max |ref| {scale:.3g}", (
-        relative <= TOLERANCE
-    )
+    text = f"max |diff| {worst:.3g}, {relative:.3g} of max |ref| {scale:.3g}"
+    if not both.all():
+        text += f", {int((~both).sum())} of {b.size} values are infinite or NaN on both sides"
+    return text, relative <= TOLERANCE
 
 
 def run_onnxruntime(path: str, inputs: Mapping[str, Array]) -> dict[str, Array]:

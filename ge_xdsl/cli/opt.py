@@ -33,6 +33,7 @@ def parser() -> Parser:
     made.add_argument("--emit", metavar="FORMAT", help="output format: mlir")
     flags = {
         "--print-op-generic": "print ops in MLIR's generic form",
+        "--print-debuginfo": "print what rewritten nodes came from (files have it)",
         "--allow-unregistered-dialect": "accept ops that no dialect has",
         "--split-input-file": "treat the parts between // ----- lines one by one",
         "--verify-diagnostics": "check errors against expected-error comments",
@@ -132,7 +133,8 @@ class Run:
         from ge_xdsl.cli.output import write_module
 
         module = self.compile(None)
-        write_module(module, self.args.output, self.session, self.args.print_op_generic)
+        generic, origins = self.args.print_op_generic, self.args.print_debuginfo
+        write_module(module, self.args.output, self.session, generic, origins)
         show_messages(self.session)
         return 0
 
@@ -148,7 +150,8 @@ class Run:
             error: CompileError | None = None
             try:
                 module = self.compile(part)
-                texts.append(output.text_of(module, self.session, self.args.print_op_generic))
+                generic, origins = self.args.print_op_generic, self.args.print_debuginfo
+                texts.append(output.text_of(module, self.session, generic, origins))
             except CompileError as caught:
                 error = caught
             if self.args.verify_diagnostics:

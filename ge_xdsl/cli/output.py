@@ -96,22 +96,27 @@ def fill(name: str, text: str) -> None:
     Path(name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def text_of(module: ModuleOp, session: Session, generic: bool) -> str:
+def text_of(module: ModuleOp, session: Session, generic: bool, origins: bool) -> str:
     """A module as text; the session is warned about weights that the text has to leave out."""
     from ge_xdsl.exporters.mlir import mlir_text
 
-    text, warning = mlir_text(module, generic)
+    text, warning = mlir_text(module, generic, origins)
     if warning:
         session.warn(warning)
     return text
 
 
-def write_module(module: ModuleOp, path: str | None, session: Session, generic: bool) -> None:
-    """Write a module as MLIR: text, and beside a file the weights that the text refers to."""
+def write_module(
+    module: ModuleOp, path: str | None, session: Session, generic: bool, origins: bool = True
+) -> None:
+    """Write a module as MLIR: text, and beside a file the weights that the text refers to.
+
+    A file keeps the origins of rewritten nodes, the screen shows them with `origins`.
+    """
     from ge_xdsl.exporters.mlir import write_mlir
 
     if path is None or path == "-":
-        print_text(text_of(module, session, generic))
+        print_text(text_of(module, session, generic, origins))
     else:
         # what a link leads to is replaced, not the link
         write_mlir(module, os.path.realpath(path) if os.path.islink(path) else path, generic)

@@ -32,8 +32,10 @@ from ge_xdsl.errors import CompileError, Location
 class WeightPrinter(GePrinter):
     """Prints weights by the key that they have in the store being written."""
 
-    def __init__(self, stream: StringIO, keys: dict[int, str], generic: bool = False) -> None:
-        super().__init__(stream, print_generic_format=generic)
+    def __init__(
+        self, stream: StringIO, keys: dict[int, str], generic: bool = False, origins: bool = True
+    ) -> None:
+        super().__init__(stream, print_generic_format=generic, origins=origins)
         self.keys = keys
 
     def print_attribute(self, attribute: Attribute) -> None:
@@ -74,8 +76,10 @@ def write_mlir(module: ModuleOp, path: str | Path, generic: bool = False) -> Pat
     return store if items else None
 
 
-def mlir_text(module: ModuleOp, generic: bool = False) -> tuple[str, str]:
+def mlir_text(module: ModuleOp, generic: bool = False, origins: bool = True) -> tuple[str, str]:
     """The module as text, for a stream, and a warning for the user or ''.
+
+    Without `origins` the text leaves out what rewrites noted of the nodes they replaced.
 
     The weights stay where they are: when all come from one .safetensors file the text names it,
     else its weights have no data when it is read back, which the warning says.
@@ -83,12 +87,12 @@ def mlir_text(module: ModuleOp, generic: bool = False) -> tuple[str, str]:
     weights = {id(attr.data): attr.data for _, attr in weight_uses(module)}
     sources = list(dict.fromkeys(weight.source for weight in weights.values()))
     if len(sources) == 1 and sources[0]:
-        return _text(module, {}, Path(sources[0]).name, generic), ""
+        return _text(module, {}, Path(sources[0]).name, generic, origins), ""
     warning = ""
     if weights:
         count = f"{len(weights)} weight{'s' if len(weights) > 1 else ''}"
         warning = f"the data of {count} is not written, expected -o FILE.mlir"
-    return _text(module, {}, "", generic), warning
+    return _text(module, {}, "", generic, origins), warning
 
 
 def stored_items(module: ModuleOp) -> tuple[dict[int, str], list[Item]]:
@@ -130,7 +134,9 @@ def _free_key(weight: Weight, by_key: dict[str, Weight]) -> str:
     return key
 
 
-def _text(module: ModuleOp, keys: dict[int, str], store: str, generic: bool) -> str:
+def _text(
+    module: ModuleOp, keys: dict[int, str], store: str, generic: bool, origins: bool = True
+) -> str:
     """The module's text with `ge.weights = store`, or without it; the module stays as it is."""
     kept = dict(module.attributes)
     module.attributes.pop(WEIGHTS, None)
@@ -138,7 +144,7 @@ def _text(module: ModuleOp, keys: dict[int, str], store: str, generic: bool) -> 
         module.attributes[WEIGHTS] = StringAttr(store)
     stream = StringIO()
     try:
-        WeightPrinter(stream, keys, generic).print_op(module)
+        WeightPrinter(stream, keys, generic, origins).print_op(module)
     finally:
         module.attributes.clear()
         module.attributes.update(kept)

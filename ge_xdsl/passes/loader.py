@@ -269,6 +269,21 @@ def _is_user_file(file: str, ours: str) -> bool:
     return not installed and not file.startswith("<")
 
 
+@contextmanager
+def loaded(paths: Sequence[str]) -> Generator[None]:
+    """`load`, and forget what it newly registered at the end of the `with`."""
+    before = {user_pass.name for user_pass in registry.registered()}
+    known = dict(_loaded)
+    try:
+        load(paths)
+        yield
+    finally:
+        new = {user_pass.name for user_pass in registry.registered()} - before
+        registry.discard(new)
+        for path in _loaded.keys() - known.keys():
+            sys.modules.pop(_loaded.pop(path), None)
+
+
 def unload() -> None:
     """Forget loaded pass files and their passes, so that the next load runs them again."""
     for name in [name for name in sys.modules if name.startswith(MODULE_PREFIX)]:

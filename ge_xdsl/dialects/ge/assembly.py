@@ -12,7 +12,6 @@ MLIR form is always accepted too.
 from __future__ import annotations
 
 import math
-import struct
 from typing import Any
 
 from xdsl.dialects.builtin import BytesAttr, StringAttr
@@ -35,6 +34,7 @@ from ge_xdsl.dialects.ge.prototype import (
     encode,
     has_kind,
     normalize,
+    round_f32,
 )
 from ge_xdsl.dialects.ge.types import DataType, is_tensor_type, tensor_of
 from ge_xdsl.errors import nearest
@@ -147,13 +147,8 @@ def float_text(value: float) -> str:
     """The shortest decimal with a point, as MLIR wants it, that rounds to the same f32."""
     if math.isnan(value) or math.isinf(value):
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    packed = struct.pack("<f", value)
-    text = repr(value)
-    for digits in range(1, 10):
-        short = f"{value:.{digits}g}"
-        if struct.pack("<f", float(short)) == packed:
-            text = short
-            break
+    candidates = (f"{value:.{digits}g}" for digits in range(1, 10))
+    text = next((t for t in candidates if round_f32(float(t)) == value), repr(value))
     mantissa, e, exponent = text.partition("e")
     return text if "." in mantissa else f"{mantissa}.0{e}{exponent}"
 

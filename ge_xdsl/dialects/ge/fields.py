@@ -20,6 +20,7 @@ from ge_xdsl.dialects.ge.prototype import (
     Prototype,
     Subgraph,
     decode,
+    round_f32,
 )
 from ge_xdsl.dialects.ge.types import DataType
 
@@ -34,19 +35,19 @@ V = TypeVar("V")
 class _Field:
     """A declared field; Python tells it its name. `else_` declares a field named `else`."""
 
-    def __init__(self) -> None:
-        self.name = ""
+    def __init__(self, name: str = "") -> None:
+        self.name = name
 
     def __set_name__(self, owner: type, name: str) -> None:
         bare = name.removesuffix("_")
-        self.name = bare if iskeyword(bare) else name
+        self.name = self.name or (bare if iskeyword(bare) else name)
 
 
 class IoField(_Field, Generic[T]):
     """A declared operand or result, read as `op.x1`."""
 
-    def __init__(self, kind: IoKind, is_result: bool) -> None:
-        super().__init__()
+    def __init__(self, kind: IoKind, is_result: bool, name: str = "") -> None:
+        super().__init__(name)
         self.kind: IoKind = kind
         self.is_result = is_result
 
@@ -69,6 +70,8 @@ class AttrField(_Field, Generic[V]):
         self.spec_kind: AttrKind = kind
         self.required = required
         self.default = default
+        # GE stores f32, so a default such as 1e-7 reads as the nearest one.
+        self.unset = round_f32(default) if isinstance(default, float) else default
 
     @overload
     def __get__(self, op: None, owner: type) -> Self: ...
@@ -78,7 +81,7 @@ class AttrField(_Field, Generic[V]):
         if op is None:
             return self
         stored = op.properties.get(self.name)
-        return cast("V", self.default) if stored is None else decode(stored)
+        return cast("V", self.unset) if stored is None else decode(stored)
 
 
 class SubgraphField(_Field):
@@ -130,8 +133,9 @@ def variadic() -> IoField[Sequence[SSAValue]]:
     return IoField("dynamic", False)
 
 
-def result() -> IoField[SSAValue]:
-    return IoField("required", True)
+def result(name: str = "") -> IoField[SSAValue]:
+    """A result; `name` when it is called as an operand is (`new_var = result("var")`)."""
+    return IoField("required", True, name)
 
 
 def variadic_result() -> IoField[Sequence[SSAValue]]:

@@ -59,6 +59,7 @@ from ge_xdsl.dialects.ge.prototype import (
     encode,
     has_kind,
     normalize,
+    round_f32,
 )
 from ge_xdsl.dialects.ge.types import (
     HALVES,
@@ -218,7 +219,9 @@ class GeOp(Operation):
         """
         spec = self.prototype.attr_by_name[name]
         stored = self.properties.get(name)
-        return spec.default if stored is None else decode(stored)
+        if stored is not None:
+            return decode(stored)
+        return round_f32(spec.default) if isinstance(spec.default, float) else spec.default
 
     def set_attr(self, name: str, value: Any) -> None:
         """Store a declared attribute; raises ValueError for a value of another kind."""

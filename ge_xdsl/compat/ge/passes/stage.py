@@ -8,8 +8,8 @@ from typing import Any
 
 from ge_xdsl.compat.ge.graph.graph import Graph, function_of
 from ge_xdsl.errors import PassError, UsageError
-from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
 from ge_xdsl.passes.ge_custom_passes import run_stage as run_passes
+from ge_xdsl.passes.registry import STAGES
 from ge_xdsl.passes.session import Session
 from ge_xdsl.pattern.statistics import Statistics
 
@@ -41,12 +41,14 @@ def run_stage(
     func = function_of(graph)
     if func is None:
         raise UsageError("graph was taken over or is a subgraph, expected a whole one")
+    if stage not in STAGES:
+        raise UsageError(f"stage is '{stage}', expected one of {', '.join(STAGES)}")
     statistics = Statistics()
     session = Session(options=dict(options or {}), recorders=[statistics])
     changed: Sequence[str] = ()
     status = SUCCESS
     try:
-        changed = run_passes(func, GeCustomPassesPass(stage).stage, session, only)
+        changed = run_passes(func, stage, session, only)
     except PassError as error:
         status = FAILED
         session.messages.append(error.render())

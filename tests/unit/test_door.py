@@ -1,0 +1,132 @@
+"""The Python door: load, optimize, run, lower, estimate, run_stage, save."""
+
+import numpy as np
+import pytest
+
+import ge_xdsl as gx
+from ge_xdsl.dialects.ge.text import module_text
+
+T = "tensor<16x32xf32>"
+DENSE = f"""func.func @main(%x: tensor<16x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>) -> {T} {{
+  %mm = ge.MatMul(%x, %w) : (tensor<16x64xf32>, tensor<64x32xf32>) -> {T}
+  %y = ge.Add(%mm, %b) : ({T}, tensor<32xf32>) -> {T}
+  func.return %y : {T}
+}}
+"""
+PASS = """from ge.es.all import MatMul
+from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
+
+@register_fusion_pass(name="MatMulBias", stage=PassStage.BEFORE_INFER_SHAPE)
+class MatMulBias(PatternFusionPass):
+    @pattern
+    def matmul_add(self, inputs):
+        x, w, b = inputs[:3]
+        return MatMul(x, w) + b
+
+    def replacement(self, inputs):
+        x, w, b = inputs[:3]
+        return MatMul(x, w, b)
+"""
+
+
+@pytest.fixture
+def model(tmp_path):
+    path = tmp_path / "dense.mlir"
+    path.write_text(DENSE)
+    return gx.load(path)
+
+
+@pytest.fixture
+def arrays():
+    rng = np.random.default_rng(0)
+    shapes = {"x": (16, 64), "w": (64, 32), "b": (32,)}
+    return {name: rng.standard_normal(shape, np.float32) for name, shape in shapes.items()}
+
+
+def pass_file(tmp_path, text=PASS):
+    path = tmp_path / "my_pass.py"
+    path.write_text(text)
+    return path
+
+
+def test_optimize_runs_the_user_pass_and_forgets_it(model, arrays, tmp_path):
+    before = gx.run(model, arrays)
+    report = gx.optimize(model, [pass_file(tmp_path)], pipeline="ge-custom-passes")
+    assert (report.before, report.after) == ({"Add": 1, "MatMul": 1}, {"MatMul": 1})
+    assert report.changed
+    [rule] = report.statistics
+    assert (rule["pass"], rule["applied"]) == ("MatMulBias", 1)
+    after = gx.run(model, arrays)
+    np.testing.assert_allclose(after["output_0"], before["output_0"], 1e-5, 1e-5)
+    again = gx.optimize(model, pipeline="ge-custom-passes")
+    assert not again.changed
+    assert again.statistics == []
+
+
+def test_a_failing_pass_leaves_the_module_and_the_registry(model, tmp_path):
+    text = module_text(model)
+    bad = PASS.replace("return MatMul(x, w, b)", "raise KeyError('no')")
+    with pytest.raises(gx.PassError, match="replacement at ge.Add 'y' raised KeyError: 'no'"):
+        gx.optimize(model, [pass_file(tmp_path, bad)])
+    assert module_text(model) == text
+    assert gx.optimize(model, [pass_file(tmp_path)], pipeline="ge-custom-passes").changed
+
+
+def test_the_default_pipeline_keeps_the_numbers(model, arrays):
+    before = gx.run(model, arrays)["output_0"]
+    gx.optimize(model)
+    np.testing.assert_allclose(gx.run(model, arrays)["output_0"], before, 1e-5, 1e-5)
+
+
+def test_both_levels_agree_and_cost_something(model, arrays):
+    outputs, report = gx.run(model, arrays, level="aicore")
+    np.testing.assert_allclose(outputs["output_0"], gx.run(model, arrays)["output_0"], 1e-4, 1e-4)
+    assert report.kernels
+    priced = gx.estimate(model)
+    assert [kernel.us for kernel in priced.kernels] == [kernel.us for kernel in report.kernels]
+    assert "aicore.kernel" in module_text(gx.lower(model))
+
+
+def test_unknown_dimensions_are_fixed_by_the_inputs(tmp_path):
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DENSE.replace("16x", "?x"))
+    model = gx.load(path)
+    rng = np.random.default_rng(0)
+    given = {
+        n: rng.standard_normal(s, np.float32)
+        for n, s in {"x": (3, 64), "w": (64, 32), "b": (32,)}.items()
+    }
+    outputs, _ = gx.run(model, given, level="aicore")
+    assert outputs["output_0"].shape == (3, 32)
+    assert "?x64" in module_text(model)
+
+
+def test_save_and_load(model, arrays, tmp_path):
+    gx.save(model, tmp_path / "out.mlir")
+    assert module_text(gx.load(tmp_path / "out.mlir")) == module_text(model)
+
+
+def test_run_stage_on_a_ge_graph(tmp_path):
+    assert gx.activate()
+    from ge.es.graph_builder import GraphBuilder
+    from ge.es.nn import Relu
+
+    builder = GraphBuilder("g")
+    graph = builder.build_and_reset([Relu(builder.create_input(0))])
+    report = gx.run_stage(graph, "BeforeInferShape")
+    assert (report.status, list(report.changed)) == (0, [])
+    with pytest.raises(gx.UsageError, match="stage is 'Before', expected one of BeforeInferShape"):
+        gx.run_stage(graph, "Before")
+
+
+def test_errors(model, arrays, tmp_path):
+    with pytest.raises(gx.UsageError, match="level is 'chip', expected ge or aicore"):
+        gx.run(model, arrays, level="chip")
+    with pytest.raises(gx.CompileError, match="cannot be read|no such file"):
+        gx.load(tmp_path / "missing.mlir")
+    with pytest.raises(gx.UsageError, match="unknown pass 'ge-fuze', did you mean 'ge-fuse'"):
+        gx.optimize(model, pipeline="ge-fuze")
+
+
+def test_everything_public_is_there():
+    assert all(hasattr(gx, name) for name in gx.__all__)
