@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
+FOLDERS = "ge_xdsl|tests|examples|tools|docs|benchmarks"
 DOCUMENTS = sorted([*PROJECT.glob("*.md"), *PROJECT.glob("docs/*.md")])
 
 
@@ -19,7 +20,7 @@ def test_links_and_paths(document):
     ]
     missing += [
         path
-        for path in re.findall(r"`((?:ge_xdsl|tests|examples|tools|docs|benchmarks)/[\w/.-]+)`", text)
+        for path in re.findall(rf"`((?:{FOLDERS})/[\w/.-]+)`", text)
         if not (PROJECT / path).exists()
     ]
     assert not missing

@@ -7,7 +7,8 @@ import ge_xdsl as gx
 from ge_xdsl.dialects.ge.text import module_text
 
 T = "tensor<16x32xf32>"
-DENSE = f"""func.func @main(%x: tensor<16x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>) -> {T} {{
+INPUTS = "%x: tensor<16x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>"
+DENSE = f"""func.func @main({INPUTS}) -> {T} {{
   %mm = ge.MatMul(%x, %w) : (tensor<16x64xf32>, tensor<64x32xf32>) -> {T}
   %y = ge.Add(%mm, %b) : ({T}, tensor<32xf32>) -> {T}
   func.return %y : {T}

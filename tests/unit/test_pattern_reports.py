@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from graph_text import graph, module_of, pattern
+
 from ge_xdsl.pattern.driver import PatternRule, run_fixpoint, run_ge
 from ge_xdsl.pattern.explain import Explanation
 from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.statistics import Statistics
-from graph_text import graph, module_of, pattern
 
 GEMM = "a w b\n m = MatMul(a, w)\n y = Add(m, b)\n return y"
 

@@ -39,7 +39,6 @@ from ge_xdsl.dialects.ge.prototype import (
 from ge_xdsl.dialects.ge.types import DataType, is_tensor_type, tensor_of
 from ge_xdsl.errors import nearest
 
-
 ORIGINS = frozenset({"_datadump_original_op_names", "_datadump_original_op_types", "ge.pass_name"})
 """What a rewrite notes of the nodes it replaced; the screen shows it on request."""
 
