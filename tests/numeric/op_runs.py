@@ -16,11 +16,12 @@ from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, compatible, tensor_of
 
 SHAPING = {
-    "axes", "axis", "begin", "block_shape", "concat_dim", "crops", "delta", "depth", "dim",
-    "dimension", "dims", "end", "indexed_sizes", "k", "kernel_size", "limit", "multiples", "nbins",
-    "num", "num_cols", "num_rows", "num_samples", "num_segments", "offsets", "output_shape",
-    "output_size", "paddings", "perm", "repeats", "shape", "size", "size_splits", "split_dim",
-    "start", "strides",
+    "axes", "axis", "begin", "block_shape", "concat_dim", "crop_size", "crops", "delta", "depth",
+    "dim", "dimension", "dims", "end", "filter_size", "indexed_sizes", "input_size", "k",
+    "kernel_size", "ksize", "limit", "max_output_size", "max_output_size_per_class",
+    "max_total_size", "multiples", "nbins", "num", "num_cols", "num_rows", "num_samples",
+    "num_segments", "offsets", "output_shape", "output_size", "paddings", "perm", "repeats", "roi",
+    "scales", "shape", "size", "size_splits", "sizes", "split_dim", "start", "strides",
 }  # fmt: skip
 """Operands whose values `infer` reads."""
 VALUE_DEPENDENT = {

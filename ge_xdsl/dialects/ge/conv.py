@@ -6,30 +6,25 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.dialects.builtin import StringAttr
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.conv_geometry import (
+    ConvolutionGeometry,
+    check_groups,
+    correlate,
+    result_name,
+)
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.matmul import contract, product_dtype
-from ge_xdsl.dialects.ge.op import GeOp, integer, integers, operand, optional, result, string
-from ge_xdsl.dialects.ge.operands import (
-    check_channels,
-    check_length,
-    check_rank,
-    same_dtype,
-    with_layout,
-)
+from ge_xdsl.dialects.ge.op import integer, integers, operand, optional, result, string
+from ge_xdsl.dialects.ge.operands import check_channels, check_rank, same_dtype, with_layout
 from ge_xdsl.dialects.ge.shapes import multiply_dims
 from ge_xdsl.dialects.ge.types import DYNAMIC, Format, Tensor, tensor_of
 from ge_xdsl.dialects.ge.windows import (
     Window,
     channels_as,
     channels_first,
-    check_format,
     pad_planes,
-    same_pads,
-    spatial_axes,
-    window_count,
     window_view,
 )
 
@@ -40,84 +35,19 @@ _COLUMNS_BYTES = 2 << 20
 """Upper size of the unfolded block that one product reads; it should stay in the cache."""
 
 
-class Convolution(GeOp):
-    """What all 2-D convolutions share: windows from strides, pads, dilations and data_format.
-
-    `strides` and `dilations` have one entry per dimension in data_format order, `pads` are
-    [top, bottom, left, right]. The node attributes `padding` (SAME, VALID, EXPLICIT) and, without
-    it, `auto_pad` (NOTSET, SAME_UPPER, SAME_LOWER, VALID) replace `pads`, as in GE.
-    """
+class Convolution(ConvolutionGeometry):
+    """A convolution of x with filter."""
 
     x = operand()
     filter = operand()
 
-    widens = True
-
-    # Declared by the subclasses, in the order of their prototypes.
-    strides: ClassVar[AttrField[Sequence[int]]]
-    pads: ClassVar[AttrField[Sequence[int]]]
-    dilations: ClassVar[AttrField[Sequence[int]]]
-    data_format: ClassVar[AttrField[str]]
-    offset_x: ClassVar[AttrField[int]]
-
-    def check_attributes(self) -> None:
-        """Counts and signs of strides, dilations and pads, and the data format."""
-        check_format(self.data_format)  # C1
-        check_length(self.strides, 4, "strides")  # C2
-        check_length(self.dilations, 4, "dilations")
-        check_length(self.pads, 4, "pads")
-        if min(*self.strides, *self.dilations) < 1 or min(self.pads) < 0:  # C3
-            raise VerifyException(
-                f"strides are {list(self.strides)}, dilations {list(self.dilations)}, pads "
-                f"{list(self.pads)}, expected strides and dilations >= 1 and pads >= 0"
-            )
-        for values, name in ((self.strides, "strides"), (self.dilations, "dilations")):  # C3
-            if values[0] != 1 or values[self.data_format.index("C")] != 1:
-                raise VerifyException(f"{name} are {list(values)}, expected 1 for N and C")
-
-    def padding_mode(self) -> str:
-        """EXPLICIT, SAME_UPPER, SAME_LOWER or VALID, from the undeclared node attributes."""
-        for key in ("ge.padding", "ge.auto_pad"):
-            attr = self.attributes.get(key)
-            if isinstance(attr, StringAttr):
-                mode = _PADDING_MODES.get(attr.data)
-                if mode is None:
-                    known = ", ".join(_PADDING_MODES)
-                    raise VerifyException(
-                        f"{key.removeprefix('ge.')} is '{attr.data}', expected one of {known}"
-                    )
-                return mode
-        return "EXPLICIT"
-
-    def windows(self, shape: Sequence[int], kernel: Sequence[int]) -> tuple[Window, Window]:
-        """The windows over height and width of an x of `shape` (in data_format order)."""
-        mode = self.padding_mode()
-        height, width = spatial_axes(self.data_format)
-        return (
-            self._window(shape[height], kernel[0], height, self.pads[:2], mode),
-            self._window(shape[width], kernel[1], width, self.pads[2:], mode),
-        )
-
-    def _window(self, size: int, kernel: int, axis: int, pads: Sequence[int], mode: str) -> Window:
-        stride, dilation = self.strides[axis], self.dilations[axis]
-        if kernel == 0:
-            raise VerifyException("kernel has size 0, expected at least 1")
-        before, after = pads if mode == "EXPLICIT" else (0, 0)
-        if mode.startswith("SAME"):
-            if DYNAMIC in (size, kernel):
-                count = size if stride == 1 else DYNAMIC
-                return Window(kernel, stride, dilation, 0, 0, count)
-            span = (kernel - 1) * dilation + 1
-            before, after = same_pads(size, span, stride, lower=mode == "SAME_LOWER")
-        window = Window(kernel, stride, dilation, before, after)
-        return Window(kernel, stride, dilation, before, after, window_count(size, window))
+    offset_x: ClassVar[AttrField[int]]  # declared by the subclasses, in prototype order
 
     def result_tensor(self, x: Tensor, kernel: Sequence[int], channels: int) -> Tensor:
         """y of an x whose shape is known."""
         assert x.shape is not None
-        high, wide = self.windows(x.shape, kernel)
-        dims = {"N": x.shape[0], "C": channels, "H": high.count, "W": wide.count}
-        shape = tuple(dims[letter] for letter in self.data_format)
+        counts = [window.count for window in self.windows(x.shape, kernel)]
+        shape = self.in_format(x.shape[0], channels, counts)
         return with_layout(x, product_dtype(x.dtype), shape)
 
     def unknown_result(self, x: Tensor, channels: int) -> Tensor:
@@ -130,48 +60,38 @@ class Convolution(GeOp):
         return self.offset_x if x.dtype.itemsize == 1 else 0
 
     def convolve(self, x: Array, weight: Array, groups: int) -> Array:
-        """x in data_format, weight [Cout, Cin/groups, kh, kw] -> y in data_format."""
-        high, wide = self.windows(x.shape, weight.shape[2:])
+        """x in data_format, weight [Cout, Cin/groups, kernel...] -> y in data_format."""
+        windows = self.windows(x.shape, weight.shape[2:])
         planes = channels_first(x, self.data_format)
-        if prod((planes.shape[0], weight.shape[0], high.count, wide.count)) == 0:
-            y = _empty_result(x, planes.shape[0], weight.shape[0], high, wide)
+        counts = [window.count for window in windows]
+        if prod((planes.shape[0], weight.shape[0], *counts)) == 0:
+            y = _empty_result(x, planes.shape[0], weight.shape[0], counts)
+        elif len(windows) == 3:
+            y = correlate(planes, weight, windows, groups, self.pad_fill(x))
         elif weight.shape[1] == 1 and groups > 1:
-            y = _depthwise(pad_planes(planes, (high, wide), self.pad_fill(x)), weight, (high, wide))
-        elif high.is_pointwise and wide.is_pointwise:
+            y = _depthwise(pad_planes(planes, windows, self.pad_fill(x)), weight, windows)
+        elif all(window.is_pointwise for window in windows):
+            high, wide = windows
             y = _pointwise(planes[:, :, :: high.stride, :: wide.stride], weight, groups)
         else:
-            padded = pad_planes(planes, (high, wide), self.pad_fill(x))
-            y = _unfolded(padded, weight, groups, (high, wide))
+            padded = pad_planes(planes, windows, self.pad_fill(x))
+            y = _unfolded(padded, weight, groups, windows)
         return channels_as(y, self.data_format)
 
     def add_bias(self, y: Array, bias: Array | None) -> Array:
         """Add one number per channel to y, in place."""
         if bias is None:
             return y
-        shape = [1, 1, 1, 1]
+        shape = [1] * y.ndim
         shape[self.data_format.index("C")] = -1
         y += bias.reshape(shape).astype(y.dtype, copy=False)
         return y
 
 
-_PADDING_MODES = {
-    "EXPLICIT": "EXPLICIT",
-    "NOTSET": "EXPLICIT",
-    "SAME": "SAME_UPPER",
-    "SAME_UPPER": "SAME_UPPER",
-    "SAME_LOWER": "SAME_LOWER",
-    "VALID": "VALID",
-}
-
-
-def _result_dtype(x: Array) -> str:
-    return "int32" if x.dtype.itemsize == 1 else x.dtype.name
-
-
-def _empty_result(x: Array, batch: int, channels: int, high: Window, wide: Window) -> Array:
+def _empty_result(x: Array, batch: int, channels: int, counts: Sequence[int]) -> Array:
     import numpy as np
 
-    return np.zeros((batch, channels, high.count, wide.count), _result_dtype(x))
+    return np.zeros((batch, channels, *counts), result_name(x))
 
 
 def _pointwise(planes: Array, weight: Array, groups: int) -> Array:
@@ -191,7 +111,7 @@ def _unfolded(padded: Array, weight: Array, groups: int, windows: Sequence[Windo
     depth = weight[0].size
     matrix = weight.reshape(groups, weight.shape[0] // groups, depth)
     view = window_view(padded, windows)
-    y = np.empty((n, groups, matrix.shape[1], high.count, wide.count), _result_dtype(padded))
+    y = np.empty((n, groups, matrix.shape[1], high.count, wide.count), result_name(padded))
     row = depth * groups * wide.count * padded.itemsize
     step = max(1, _COLUMNS_BYTES // max(row, 1))
     for image in range(n):
@@ -211,7 +131,7 @@ def _depthwise(padded: Array, weight: Array, windows: Sequence[Window]) -> Array
     high, wide = windows
     n, c = padded.shape[:2]
     many = weight.shape[0] // c
-    dtype = np.dtype(_result_dtype(padded))
+    dtype = np.dtype(result_name(padded))
     taps = weight.reshape(c, many, high.kernel, wide.kernel, 1, 1).astype(dtype, copy=False)
     padded = padded.astype(dtype, copy=False)
     y = np.zeros((n, c, many, high.count, wide.count), dtype)
@@ -227,16 +147,8 @@ def _depthwise(padded: Array, weight: Array, windows: Sequence[Window]) -> Array
     return y.reshape(n, c * many, high.count, wide.count)
 
 
-_FILTER_AXES: dict[str, tuple[int, int, int, int]] = {
-    "NCHW": (0, 1, 2, 3),
-    "NHWC": (0, 3, 1, 2),
-    "HWCN": (3, 2, 0, 1),
-}
-"""Filter layout -> positions of Cout, Cin/groups, kernel height, kernel width."""
-
-
-class _GroupedConvolution(Convolution):
-    """The rules of Conv2D and of its fused forms."""
+class GroupedConvolution(Convolution):
+    """The rules of Conv2D, of Conv3D and of their fused forms."""
 
     strides = integers()
     pads = integers()
@@ -245,26 +157,14 @@ class _GroupedConvolution(Convolution):
     data_format = string("NHWC")
     offset_x = integer(0)
 
-    def filter_axes(self, filter: Tensor) -> tuple[int, int, int, int]:
-        """Positions of Cout, Cin, height and width: the filter's own format decides.
-
-        A filter without one is NCHW in an NCHW convolution and HWCN in an NHWC one.
-        """
-        origin = filter.layout.origin_format
-        if origin == Format.FORMAT_ND:
-            return _FILTER_AXES["NCHW" if self.data_format == "NCHW" else "HWCN"]
-        axes = _FILTER_AXES.get(origin.name.removeprefix("FORMAT_"))
-        if axes is None:
-            raise VerifyException(
-                f"filter format is {origin.name}, expected one of {', '.join(_FILTER_AXES)}"
-            )
-        return axes
+    adjusts_groups: ClassVar[bool] = True
+    """Whether groups = 1 stands for any number that divides the channels."""
 
     def group_count(self, inputs: int, depth: int) -> int:
         """The groups in effect: GE takes Cin/depth for groups = 1 when it divides."""
         if DYNAMIC in (inputs, depth) or depth == 0:
             return self.groups
-        if self.groups == 1 and inputs % depth == 0:
+        if self.adjusts_groups and self.groups == 1 and inputs % depth == 0:
             return max(inputs // depth, 1)
         return self.groups
 
@@ -278,42 +178,32 @@ class _GroupedConvolution(Convolution):
             raise VerifyException("offset_w is given, expected none: GE reserves it")
         if filter.shape is None:
             return self._of_unknown_filter(x)
-        check_rank(filter.shape, 4, "filter")  # C4
-        out, depth, high, wide = (filter.shape[i] for i in self.filter_axes(filter))
+        rank = len(self.data_format)
+        check_rank(filter.shape, rank, "filter")  # C4
+        out, depth, *kernel = (filter.shape[i] for i in self.filter_axes(filter))
         check_channels(bias, out, "bias")  # C8
         if x.shape is None:
             return self.unknown_result(x, out)
-        check_rank(x.shape, 4, "x")  # C4
-        inputs = x.shape[self.data_format.index("C")]
-        groups = self.group_count(inputs, depth)
-        wanted = multiply_dims(depth, groups)
-        if DYNAMIC not in (inputs, wanted) and inputs != wanted:  # C6
-            raise VerifyException(
-                f"x has {inputs} channels, expected {wanted} for a filter depth of {depth} in "
-                f"{groups} groups"
-            )
-        if groups < 1 or (out != DYNAMIC and out % groups):  # C7
-            raise VerifyException(
-                f"{out} output channels in {groups} groups, expected a multiple of the groups"
-            )
-        return self.result_tensor(x, (high, wide), out)  # C10
+        check_rank(x.shape, rank, "x")  # C4
+        inputs = self.channels_of(x.shape)
+        check_groups(inputs, depth, out, self.group_count(inputs, depth))  # C6 C7
+        return self.result_tensor(x, kernel, out)  # C10
 
     def _of_unknown_filter(self, x: Tensor) -> Tensor:
         unknown = self.unknown_result(x, DYNAMIC)
         if x.shape is None or unknown.shape is None:
             return unknown
-        check_rank(x.shape, 4, "x")
+        check_rank(x.shape, len(self.data_format), "x")
         return with_layout(x, unknown.dtype, (x.shape[0], *unknown.shape[1:]))
 
     def value(self, x: Array, filter: Array, bias: Array | None) -> Array:
         """conv(x, filter) + bias, filter in its own format."""
-        axes = self.filter_axes(tensor_of(self.filter.type))
-        weight = filter.transpose(axes)
-        groups = self.group_count(x.shape[self.data_format.index("C")], weight.shape[1])
+        weight = filter.transpose(self.filter_axes(tensor_of(self.filter.type)))
+        groups = self.group_count(self.channels_of(x.shape), weight.shape[1])
         return self.add_bias(self.convolve(x, weight, groups), bias)
 
 
-class Conv2DOp(_GroupedConvolution):
+class Conv2DOp(GroupedConvolution):
     """A convolution, here in NCHW:
 
         y[n, o, i, j] = bias[o] + sum over c, u, v of
@@ -346,7 +236,7 @@ class Conv2DOp(_GroupedConvolution):
         return self.value(x, filter, bias)
 
 
-class FusedConv2DBiasAddReluOp(_GroupedConvolution):
+class FusedConv2DBiasAddReluOp(GroupedConvolution):
     """y = activation(Conv2D(x, filter) + bias), in one kernel. The project's own op, not GE's.
 
     Operands, attributes and constraints C1 to C11 are Conv2D's (data_format, entry counts,
@@ -407,7 +297,7 @@ class DepthwiseConv2DOp(Convolution):
         if filter.shape is None:
             return self.unknown_result(x, DYNAMIC)
         check_rank(filter.shape, 4, "filter")  # C4
-        many, channels, high, wide = (filter.shape[i] for i in self._axes())
+        many, channels, *kernel = (filter.shape[i] for i in self.filter_axes(filter))
         out = multiply_dims(many, channels)
         check_channels(bias, out, "bias")  # C8
         if x.shape is None:
@@ -416,16 +306,17 @@ class DepthwiseConv2DOp(Convolution):
         inputs = x.shape[self.data_format.index("C")]
         if DYNAMIC not in (inputs, channels) and inputs != channels:  # C6
             raise VerifyException(f"x has {inputs} channels, expected {channels} as in filter")
-        return self.result_tensor(x, (high, wide), out)  # C10
+        return self.result_tensor(x, kernel, out)  # C10
 
-    def _axes(self) -> tuple[int, int, int, int]:
-        origin = tensor_of(self.filter.type).layout.origin_format
-        return _FILTER_AXES["NCHW" if origin == Format.FORMAT_NCHW else "HWCN"]
+    def filter_axes(self, filter: Tensor) -> tuple[int, ...]:
+        """NCHW when its type says so, else HWCN: the default does not follow data_format."""
+        named = filter.layout.origin_format == Format.FORMAT_NCHW
+        return (0, 1, 2, 3) if named else (3, 2, 0, 1)
 
     def evaluate(
         self, x: Array, filter: Array, bias: Array | None, offset_w: Array | None
     ) -> Array:
-        weight = filter.transpose(self._axes())
+        weight = filter.transpose(self.filter_axes(tensor_of(self.filter.type)))
         many, channels, high, wide = weight.shape
         weight = weight.transpose(1, 0, 2, 3).reshape(channels * many, 1, high, wide)
         return self.add_bias(self.convolve(x, weight, channels), bias)

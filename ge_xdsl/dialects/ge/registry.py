@@ -53,6 +53,14 @@ FAMILIES: dict[str, str] = {
     "unique": "MaskedSelect MaskedSelectV2 Unique UniqueWithCounts UniqueExt2 "
     "UniqueWithCountsExt2 UniqueConsecutive UniqueWithCountsAndSorting ListDiff "
     "InvertPermutation",
+    "conv_more": "Conv3D Conv2DV2 Conv3DV2 ExtendConv2D Correlation",
+    "conv_transpose": "Conv2DTranspose Conv2DTransposeD Conv3DTranspose Conv3DTransposeD "
+    "Conv3DTransposeV2 Deconvolution Conv2DBackpropInput Conv2DBackpropInputD "
+    "Conv3DBackpropInput Conv3DBackpropInputD Conv3DBackpropInputV2 "
+    "DepthwiseConv2DBackpropInput DepthwiseConv2DBackpropInputD",
+    "conv_gradient": "Conv2DBackpropFilter Conv2DBackpropFilterD Conv3DBackpropFilter "
+    "Conv3DBackpropFilterD Conv3DBackpropFilterV2 DepthwiseConv2DBackpropFilter "
+    "DepthwiseConv2DBackpropFilterD",
 }
 """Family file -> the op types it defines, space-separated."""
 

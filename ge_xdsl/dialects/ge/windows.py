@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,9 +71,9 @@ def window_count(
     return count
 
 
-def spatial_axes(data_format: str) -> tuple[int, int]:
-    """Positions of height and width in a shape of `data_format`."""
-    return data_format.index("H"), data_format.index("W")
+def spatial_axes(data_format: str) -> tuple[int, ...]:
+    """Positions of (depth,) height and width in a shape of `data_format`."""
+    return tuple(data_format.index(letter) for letter in "DHW" if letter in data_format)
 
 
 def check_format(data_format: str, allowed: Sequence[str] = ("NCHW", "NHWC")) -> None:
@@ -83,19 +83,21 @@ def check_format(data_format: str, allowed: Sequence[str] = ("NCHW", "NHWC")) ->
 
 
 def channels_first(x: Array, data_format: str) -> Array:
-    """An NHWC array viewed as NCHW."""
-    return x.transpose(0, 3, 1, 2) if data_format == "NHWC" else x
+    """An NHWC (NDHWC) array viewed as NCHW (NCDHW)."""
+    return x if data_format[1] == "C" else x.transpose(0, x.ndim - 1, *range(1, x.ndim - 1))
 
 
 def channels_as(y: Array, data_format: str) -> Array:
-    """An NCHW array in `data_format`."""
+    """An NCHW (NCDHW) array in `data_format`."""
     import numpy as np
 
-    return np.ascontiguousarray(y.transpose(0, 2, 3, 1)) if data_format == "NHWC" else y
+    if data_format[1] == "C":
+        return y
+    return np.ascontiguousarray(y.transpose(0, *range(2, y.ndim), 1))
 
 
 def pad_planes(x: Array, windows: Sequence[Window], fill: Any) -> Array:
-    """An NCHW array with the padding that the windows reach; the rest is cut off."""
+    """[N, C, spatial...] with the padding that the windows reach; the rest is cut off."""
     import numpy as np
 
     reach = [(w.count - 1) * w.stride + w.span for w in windows]
@@ -103,25 +105,46 @@ def pad_planes(x: Array, windows: Sequence[Window], fill: Any) -> Array:
     if any(w.before for w in windows) or any(after):
         sides = [(w.before, a) for w, a in zip(windows, after, strict=True)]
         x = np.pad(x, [(0, 0), (0, 0), *sides], constant_values=fill)
-    return x[:, :, : reach[0], : reach[1]]
+    return x[(slice(None), slice(None), *map(slice, reach))]
 
 
 def window_view(padded: Array, windows: Sequence[Window]) -> Array:
-    """[N, C, H', W'] -> [N, C, kh, kw, Ho, Wo] without a copy; `padded` by `pad_planes`."""
+    """[N, C, H', W'] -> [N, C, kh, kw, Ho, Wo] without a copy; `padded` by `pad_planes`.
+
+    The same for any number of spatial dimensions.
+    """
     from numpy.lib.stride_tricks import sliding_window_view
 
-    h, w = windows
-    view = sliding_window_view(padded, (h.span, w.span), axis=(2, 3))
-    strided = view[:, :, :: h.stride, :: w.stride, :: h.dilation, :: w.dilation]
-    return strided.transpose(0, 1, 4, 5, 2, 3)
+    n = len(windows)
+    axes = tuple(range(2, 2 + n))
+    view = sliding_window_view(padded, tuple(w.span for w in windows), axis=axes)
+    steps = [slice(None, None, w.stride) for w in windows]
+    steps += [slice(None, None, w.dilation) for w in windows]
+    strided = view[(slice(None), slice(None), *steps)]
+    return strided.transpose(0, 1, *range(2 + n, 2 + 2 * n), *axes)
+
+
+def taps(windows: Sequence[Window]) -> Iterator[tuple[tuple[int, ...], tuple[slice, ...]]]:
+    """Each kernel element, with the padded positions that it reads over all windows."""
+    from itertools import product
+
+    for tap in product(*(range(w.kernel) for w in windows)):
+        yield (
+            tap,
+            tuple(
+                slice(t * w.dilation, t * w.dilation + (w.count - 1) * w.stride + 1, w.stride)
+                for t, w in zip(tap, windows, strict=True)
+            ),
+        )
 
 
 def reduce_windows(padded: Array, windows: Sequence[Window], combine: Any) -> Array:
     """`combine` (np.maximum, np.add) over each window, one spatial dimension after the other.
 
-    [N, C, H', W'] -> [N, C, Ho, Wo]; `padded` by `pad_planes`.
+    [N, C, H', W'] -> [N, C, Ho, Wo], with any number of spatial dimensions; `padded` by
+    `pad_planes`.
     """
-    for axis, window in zip((3, 2), reversed(windows), strict=True):
+    for axis, window in reversed(list(enumerate(windows, start=2))):
         total: Array | None = None
         for tap in range(0, window.span, window.dilation):
             stop = tap + (window.count - 1) * window.stride + 1
