@@ -15,6 +15,7 @@ import argparse
 import gc
 import json
 from collections.abc import Callable, Sequence
+from functools import cache
 from time import process_time
 from typing import Any
 
@@ -153,9 +154,14 @@ def compose(outer: Sequence[int], inner: Sequence[int]) -> list[int]:
 
 
 def transposed(match: Match) -> FuncOp:
-    outer, inner = (op.get_attr("perm") for op in match.targets)
+    return transpose_by(tuple(compose(*(op.get_attr("perm") for op in match.targets))))
+
+
+@cache
+def transpose_by(perm: tuple[int, ...]) -> FuncOp:
+    """One graph for each permutation: replacements are copied, so they can be shared."""
     b = Builder((2, 3, 4))
-    return b.func(b.op("TransposeD", [b.block.args[0]], (2, 3, 4), perm=compose(outer, inner)))
+    return b.func(b.op("TransposeD", [b.block.args[0]], (2, 3, 4), perm=perm))
 
 
 def is_row_bias(match: Match) -> bool:

@@ -132,6 +132,16 @@ class CompiledPattern:
         ]
 
     @property
+    def root_edges(self) -> Sequence[Edge]:
+        """The required edges of output 0's node."""
+        root = self.graph.nodes[0]
+        count = sum(isinstance(producer(v), GeOp) for v in operands_of(root))
+        constants = sum(
+            isinstance(p := producer(v), GeOp) and is_constant(p) for v in operands_of(root)
+        )
+        return self.required_edges[: count - constants]
+
+    @property
     def depth(self) -> int:
         """The longest way in edges from output 0's node to a pattern input."""
         depths: dict[Operation | None, int] = {}

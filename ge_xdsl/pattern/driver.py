@@ -117,6 +117,8 @@ class _GeRun:
         index = self.index
         self.queue = []
         self.extra = ()
+        if self.many and not index.edges_in_order:
+            index.forget_edges()
         if self.scope.order.moves != self.moves:
             self.moves = self.scope.order.moves
             index.refresh()
@@ -136,14 +138,23 @@ class _GeRun:
             cls = op_class(name)
             if cls is None or cls not in index.buckets:
                 return False
-        return not self.many or index.edges.issuperset(rule.required_edges)
+        return not self.many or all(edge in index.edges for edge in rule.required_edges)
 
     def run_pattern(self, rule: PatternRule, report: RuleReport) -> None:
-        """The sweep of a pattern when nobody records the attempts."""
-        block, queue, index = self.block, self.queue, self.index
+        """The sweep of a pattern when nobody records the attempts.
+
+        Among many rules only the ops with a required edge are tried, up to the first rewrite:
+        that may make the edge elsewhere.
+        """
+        block, index = self.block, self.index
+        queue: Sequence[Operation] | None = index.near(rule.root_edges) if self.many else None
+        if queue is None:
+            queue = self.queue
         match = rule.pattern.match
-        tried = 0
-        for op in queue:  # grows while it is read
+        tried = position = 0
+        while position < len(queue):  # grows while it is read
+            op = queue[position]
+            position += 1
             if op.parent is not block:
                 continue
             tried += 1
@@ -151,10 +162,12 @@ class _GeRun:
             if found is not None:
                 report.matched += 1
                 self.rewriter.start(op)
-                outcome = rule.apply(found, self.rewriter)
-                if outcome is APPLIED:
+                if rule.apply(found, self.rewriter) is APPLIED:
                     report.applied += 1
                     self.guard.applied(rule.name, op)
+                    if queue is not self.queue:
+                        queue = self.queue
+                        position = queue.index(op) + 1
         report.tried = tried
 
     def run_rule(self, rule: Rule, report: RuleReport) -> None:

@@ -13,12 +13,13 @@ from itertools import islice
 from time import perf_counter
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
-from ge_xdsl.dialects.ge.graph import functions, root_blocks
+from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.pattern.access import operands_of, user_of, uses
+from ge_xdsl.pattern.access import next_op, operands_of, user_of, uses
 from ge_xdsl.pattern.compile import Edge
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import BlockIndex
@@ -53,7 +54,7 @@ def run_fixpoint(
     for func in functions(module):
         changed = True
         while changed:
-            blocks = list(root_blocks(func))
+            blocks = _blocks(func)
             changed = False
             for block in reversed(blocks):
                 run = _Fixpoint(block, rules, pass_name, infer, dce, recorders, report)
@@ -63,6 +64,18 @@ def run_fixpoint(
         for recorder in recorders:
             recorder.swept(pass_name, rule.rule, rule.tried, rule.micros or micros / len(rules))
     return report
+
+
+def _blocks(func: FuncOp) -> list[Block]:
+    """The blocks of a graph and its subgraphs, outer ones first."""
+    found = [block for region in func.regions for block in region.blocks]
+    for block in found:  # grows while it is read
+        op = block.first_op
+        while op is not None:
+            if op.regions:
+                found += [inner for region in op.regions for inner in region.blocks]
+            op = next_op(op)
+    return found
 
 
 class _Fixpoint:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, OpResult
@@ -16,6 +17,9 @@ WIDE = 64
 """An op with more operands than this is not read again after each change."""
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
+AnyEdge: TypeAlias = tuple[type[Operation], int, type[Operation]]
+"""Class of the reader, operand index, class of the producer."""
+
 
 class BlockIndex:
     """Live ops per class in block order; ops inserted since the last `refresh` come last.
@@ -28,7 +32,9 @@ class BlockIndex:
         self.dirty: set[type[Operation]] = set()
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
-        self._edges: set[tuple[type[Operation], int, type[Operation]]] | None = None
+        self._edges: dict[AnyEdge, list[Operation]] | None = None
+        self.edges_in_order = True
+        """Whether no op came or changed since the edges were read."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self.refresh()
 
@@ -86,7 +92,8 @@ class BlockIndex:
         cls = type(op)
         for index, value in enumerate(operands):
             if type(value) is OpResult:
-                self._edges.add((cls, index, type(value.op)))
+                self._edges.setdefault((cls, index, type(value.op)), []).append(op)
+        self.edges_in_order = False
 
     def candidates(self, classes: Sequence[type[Operation]]) -> tuple[list[Operation], bool]:
         """The ops of these classes in block order, and whether the list grows by new ones."""
@@ -99,19 +106,36 @@ class BlockIndex:
         return [op for op in self.block.ops if type(op) in wanted], False
 
     @property
-    def edges(self) -> set[tuple[type[Operation], int, type[Operation]]]:
-        """The edges between op types in the block, and some that it had before."""
+    def edges(self) -> Mapping[AnyEdge, Sequence[Operation]]:
+        """The readers at each edge between op types, in block order where nothing changed since
+        the first look; may still list edges that are gone."""
         if self._edges is None:
-            found: set[tuple[type[Operation], int, type[Operation]]] = set()
+            found: dict[AnyEdge, list[Operation]] = {}
             op = self.block.first_op
             while op is not None:
                 cls = type(op)
                 for index, value in enumerate(operands_of(op)):
                     if type(value) is OpResult:
-                        found.add((cls, index, type(value.op)))
+                        edge = (cls, index, type(value.op))
+                        readers = found.get(edge)
+                        if readers is None:
+                            readers = found[edge] = []
+                        readers.append(op)
                 op = next_op(op)
             self._edges = found
+            self.edges_in_order = True
         return self._edges
+
+    def forget_edges(self) -> None:
+        """Read the edges again at the next look."""
+        self._edges = None
+
+    def near(self, edges: Sequence[AnyEdge]) -> Sequence[Operation] | None:
+        """The readers at the rarest of these edges, in block order; None where not known."""
+        found = self.edges
+        if not edges or not self.edges_in_order:
+            return None
+        return min((found.get(edge, ()) for edge in edges), key=len)
 
     def has(self, classes: Iterable[type[Operation]]) -> bool:
         return any(cls in self.buckets for cls in classes)

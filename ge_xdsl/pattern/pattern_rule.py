@@ -77,6 +77,7 @@ class PatternRule(Rule):
         self.root_types = pattern.root_types
         self.required_types = pattern.required_types
         self.required_edges = tuple(pattern.required_edges)
+        self.root_edges = pattern.root_edges
         self.depth = pattern.depth
 
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
