@@ -1,4 +1,4 @@
-// RUN: ge-opt %s -p ge-fuse --split-input-file | filecheck %s
+// RUN: ge-opt %s --print-debuginfo -p ge-fuse --split-input-file | filecheck %s
 
 // The walk-through case: convolution, bias, activation; the activation is read twice.
 // CHECK-LABEL: @main
