@@ -199,14 +199,16 @@ class _Fixpoint:
         if not any(self.index.has_type(rule.root_types) for rule, _ in self.pairs):
             return False
         changed = False
-        while True:
-            self.incomplete = False
-            self.seed()
-            swept = self.drain()
-            changed |= swept
-            if not swept or not self.incomplete:
-                self.scope.origins.flush()
-                return changed
+        try:
+            while True:
+                self.incomplete = False
+                self.seed()
+                swept = self.drain()
+                changed |= swept
+                if not swept or not self.incomplete:
+                    return changed
+        finally:
+            self.scope.origins.flush()
 
     def drain(self) -> bool:
         changed = False

@@ -155,7 +155,7 @@ class Origins:
         sources: list[Origin | tuple[Attribute, str]] = []
         passes: list[str] = []
         for op in replaced:
-            known = self.made.pop(op, None)
+            known = self.made.get(op)
             if known is not None:
                 sources.append(known)
                 passes += known.passes
@@ -177,6 +177,8 @@ class Origins:
         """Write the lists to the nodes."""
         written: dict[int, tuple[Attribute, Attribute, Attribute]] = {}
         for op, origin in self.made.items():
+            if op.parent is None:
+                continue
             attrs = written.get(id(origin))
             if attrs is None:
                 pairs = origin.pairs()

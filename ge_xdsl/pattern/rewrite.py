@@ -150,14 +150,15 @@ class _Copy:
         last = body.last_op
         assert last is not None
         self.values: dict[SSAValue, SSAValue] = dict(zip(body.args, boundary.inputs, strict=True))
+        complete = False
         try:
             self._clone(body, last, boundary)
             self.outputs = [self.values[value] for value in operands_of(last)]
             self._set_types(scope, boundary)
-        except CompileError:
-            for op in reversed([*self.ops, *self.edges]):
+            complete = True
+        finally:
+            for op in () if complete else reversed([*self.ops, *self.edges]):
                 op.drop_all_references()
-            raise
 
     def _clone(self, body: Block, last: Operation, boundary: Boundary) -> None:
         root = boundary.nodes[0]
@@ -316,11 +317,22 @@ def _rewire(scope: Scope, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> l
                 set_operand(user, use.index, target)
                 touched[user] = None
             use = following
+        if source.type is not target.type and scope.block.last_op in touched:
+            _retype_outputs(scope.block)
     if scope.rewriter is not None:
         for user in touched:
             scope.rewriter.has_done_action = True
             scope.rewriter.handle_operation_modification(user)
     return list(touched)
+
+
+def _retype_outputs(block: Block) -> None:
+    """Let a function state the types that it returns now."""
+    func = block.parent_op()
+    if isinstance(func, FuncOp) and func.body.block is block:
+        returned = [value.type for value in operands_of(func.body.block.last_op or func)]
+        if returned != list(func.function_type.outputs):
+            func.update_function_type()
 
 
 def _control(scope: Scope, nodes: Sequence[Operation], copy: _Copy) -> None:

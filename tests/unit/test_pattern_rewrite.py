@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from graph_text import graph, module_of, node, types_of
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
@@ -17,7 +17,7 @@ from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
-from ge_xdsl.pattern.rewrite import Boundary, replace
+from ge_xdsl.pattern.rewrite import Boundary, Scope, replace, replace_in
 
 
 def value(func: FuncOp, name: str) -> SSAValue:
@@ -219,6 +219,20 @@ def test_origins_are_recorded_through_two_rewrites() -> None:
     assert strings(last, ORIGIN_NAMES) == ["r", "y", "m"]
     assert strings(last, ORIGIN_TYPES) == ["Relu", "Add", "MatMul"]
     assert strings(last, PASS_NAME) == ["A", "B"]
+
+
+def test_kept_node_of_the_same_run_keeps_its_origin() -> None:
+    func = graph("x\n a = Abs(x)\n y = Neg(a)\n e = Exp(a)\n return y, e")
+    module = module_of(func)
+    scope = Scope(func.body.block, "P")
+    (new,) = replace_in(scope, boundary(func, "x", "a"), graph("a\n t = Tanh(a)\n return t", "r"))
+    # Tanh is inside the second boundary but read by Exp too, so it stays.
+    inner = Boundary(func.body.block.args, [value(func, "y")], [node(func, "y"), new])
+    replace_in(scope, inner, graph("a\n n = Exp(a)\n return n", "r"))
+    scope.origins.flush()
+    assert types_of(func) == ["Tanh", "Exp", "Exp"]
+    assert strings(new, ORIGIN_NAMES) == ["a"]
+    verify(module)
 
 
 def test_attributes_are_inherited() -> None:
@@ -432,6 +446,30 @@ def test_types_are_inferred_from_the_real_inputs() -> None:
     (new,) = replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
     assert new.results[0].type == Tensor(DataType.DT_FLOAT, (2, 3)).type
     verify(module)
+
+
+def test_graph_output_that_becomes_known_changes_the_signature() -> None:
+    func = graph("x\n y = Neg(x)\n return y")
+    module = module_of(func)
+    dynamic = Tensor(DataType.DT_FLOAT, None).type
+    node(func, "y").results[0]._type = dynamic  # pyright: ignore
+    func.update_function_type()
+    verify(module)
+    replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
+    assert list(func.function_type.outputs) == [Tensor(DataType.DT_FLOAT, (4, 4)).type]
+    verify(module)
+
+
+def test_replacement_holds_ge_ops_only() -> None:
+    func = graph(PAIR)
+    module = module_of(func)
+    before = module_text(module)
+    new = graph(ONE, "r")
+    types = [arg.type for arg in new.body.block.args]
+    new.body.block.insert_op_before(CallOp("f", list(new.body.block.args), types), node(new, "n"))
+    with pytest.raises(CompileError, match="replacement holds func.call, expected GE ops"):
+        replace(func.body.block, boundary(func, "x", "y"), new)
+    assert module_text(module) == before
 
 
 def test_without_inference_unknown_types_come_from_the_readers() -> None:
