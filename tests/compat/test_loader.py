@@ -230,7 +230,7 @@ def test_the_pytest_plugin_makes_ge_importable(tmp_path):
         "from ge.passes import PassStage\n\n\ndef test_it():\n"
         "    assert PassStage.AFTER_INFER_SHAPE == 'AfterInferShape'\n"
     )
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "ge_xdsl.pytest_plugin", "."]
+    command = [sys.executable, "-m", "pytest", "-q", "."]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
