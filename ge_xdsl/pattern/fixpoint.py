@@ -175,7 +175,11 @@ class _Fixpoint:
     # The worklist
 
     def push(self, op: Operation) -> None:
-        if op.parent is self.block and self.rules_for(type(op)):
+        cls = type(op)
+        rules = self.by_class.get(cls)
+        if rules is None:
+            rules = self.rules_for(cls)
+        if rules and op.parent is self.block:
             key = id(op)
             if key not in self.queued:
                 self.queued.add(key)
@@ -257,7 +261,8 @@ class _Fixpoint:
         self.sweep_dead()
         self.guard.applied(rule.name, root)
         for op in self.changed:
-            self.push_above(op, self.depth - 2)
+            if self.depth > 2:
+                self.push_above(op, self.depth - 2)
             self.push_producers(op)
             self.push(op)
         for op in self.new:
@@ -296,11 +301,14 @@ class _Fixpoint:
 
     def push_readers(self, value: SSAValue) -> None:
         """Try the readers of a tensor that has become almost private."""
+        if value.first_use is None:
+            return
         few = list(islice(uses(value), FEW_USES + 1))
         if len(few) <= FEW_USES:
             for use in few:
                 user = user_of(use)
-                self.push_above(user, self.depth - 2)
+                if self.depth > 2:
+                    self.push_above(user, self.depth - 2)
                 self.push(user)
 
     def push_producers(self, op: Operation) -> None:

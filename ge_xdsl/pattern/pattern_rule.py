@@ -81,10 +81,11 @@ class PatternRule(Rule):
         self.depth = pattern.depth
 
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
-        graph = graph_of(op, rewriter)
-        match = self.pattern.match(op, graph.index)
+        known = isinstance(rewriter, GraphRewriter)
+        match = self.pattern.match(op, rewriter.index if known else None)
         if match is None:
             return MISSED
+        graph = graph_of(op, rewriter)
         outcome = self.apply(match, graph)
         if graph is not rewriter:
             graph.scope.origins.flush()
