@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -75,25 +76,44 @@ class Report:
 
 
 def report_table(report: Report) -> str:
-    """The report as a text table, busy time in per cent of each kernel's cycles."""
+    """The report as a text table: one row per kernel, those that take longest in all first.
+
+    `us` is one launch, `total` all launches of the kernel, busy time is in per cent of the
+    kernel's cycles.
+    """
     pipes = [p for p in PIPES if any(k.busy.get(p) for k in report.kernels)]
-    head = ["kernel", "core", "us", "cycles", "bound", *(f"{p} %" for p in pipes)]
-    rows = [head]
-    for kernel in report.kernels:
-        share = [f"{100 * kernel.busy.get(p, 0) / max(kernel.cycles, 1):.0f}" for p in pipes]
-        core = f"{kernel.core}*{kernel.blocks}"
-        cells = [kernel.name, core, f"{kernel.us:.2f}", f"{kernel.cycles:.0f}", kernel.bound]
-        rows.append([*cells, *share])
-    widths = [max(len(row[i]) for row in rows) for i in range(len(head))]
-    lines = [f"target {report.target}"]
-    for row in rows:
-        cells = [
-            cell.ljust(width) if i in (0, 1, 4) else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        lines.append("  ".join(cells).rstrip())
-    lines.append(f"total {report.us:.2f} us in {len(report.kernels)} kernels")
+    head = ["kernel", "launches", "core", "total us", "share", "us", "cycles", "bound"]
+    rows = [[*head, *(f"{p} %" for p in pipes)]]
+    for kernel, count in by_time(report.kernels):
+        total = kernel.us * count
+        cells = [kernel.name, str(count), f"{kernel.core}*{kernel.blocks}", f"{total:.2f}"]
+        cells += [f"{total / max(report.us, 1e-9):.0%}", f"{kernel.us:.2f}"]
+        cells += [f"{kernel.cycles:.0f}", kernel.bound]
+        busy = (100 * kernel.busy.get(p, 0) / max(kernel.cycles, 1) for p in pipes)
+        rows.append([*cells, *(f"{percent:.0f}" for percent in busy)])
+    lines = [f"target {report.target}", *aligned(rows, left=(0, 2, 7))]
+    lines.append(f"total {report.us:.2f} us in {len(report.kernels)} launches")
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")
     return "\n".join(lines) + "\n"
+
+
+def by_time(kernels: Sequence[KernelTiming]) -> list[tuple[KernelTiming, int]]:
+    """Each kernel once with its number of launches, the longest total first, ties by name."""
+    launches = Counter(kernel.name for kernel in kernels)
+    first = {kernel.name: kernel for kernel in reversed(kernels)}
+    found = [(first[name], count) for name, count in launches.items()]
+    return sorted(found, key=lambda item: (-item[0].us * item[1], item[0].name))
+
+
+def aligned(rows: Sequence[Sequence[str]], left: Sequence[int]) -> list[str]:
+    """Rows of cells as lines; the columns in `left` are aligned to the left."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    return [
+        "  ".join(
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]

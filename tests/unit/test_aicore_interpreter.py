@@ -10,7 +10,7 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.codegen import KernelSource
 from ge_xdsl.interpreters.tiles import Buffer, Memory, Ring, load_l0, mmad, multiply
-from ge_xdsl.interpreters.timing import report_table
+from ge_xdsl.interpreters.timing import KernelTiming, Report, report_table
 
 RNG = np.random.default_rng(0)
 HUGE = "1000000x1000000000"
@@ -121,9 +121,22 @@ def test_a_kernel_runs_and_is_reported():
     assert report.to_json()["kernels"][0]["busy_cycles"].keys() == {"MTE2", "V", "MTE3"}
     lines = report_table(report).splitlines()
     assert lines[0] == "target Ascend910B1"
-    assert " ".join(lines[1].split()) == "kernel core us cycles bound MTE2 % V % MTE3 %"
-    assert lines[2].startswith("k       vector*2")
+    head = "kernel launches core total us share us cycles bound MTE2 % V % MTE3 %"
+    assert " ".join(lines[1].split()) == head
+    assert lines[2].split()[:3] == ["k", "1", "vector*2"]
     assert lines[3].startswith("total ")
+
+
+def test_launches_of_a_kernel_share_a_row_and_the_slowest_comes_first():
+    busy = {"V": 10.0}
+    slow, fast = (
+        KernelTiming(n, (), "vector", 1, 100, us, 1, busy, 0, "V")
+        for n, us in (("slow", 4.0), ("fast", 3.0))
+    )
+    lines = report_table(Report("T", [slow, fast, fast])).splitlines()
+    assert lines[2].split()[:6] == ["fast", "2", "vector*1", "6.00", "60%", "3.00"]
+    assert lines[3].split()[:6] == ["slow", "1", "vector*1", "4.00", "40%", "4.00"]
+    assert lines[4] == "total 10.00 us in 3 launches"
 
 
 def test_the_source_is_a_loop_nest_of_numpy_calls():
