@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.data import ConstOp
@@ -88,6 +89,7 @@ class Builder:
         name: str,
         result_counts: Sequence[int] = (),
         extra: Mapping[str, Attribute] | None = None,
+        regions: Sequence[Region] = (),
     ) -> GeOp:
         """Append an op with inferred types; raises CompileError at the current node.
 
@@ -101,6 +103,7 @@ class Builder:
                 node_name=name,
                 result_counts=result_counts,
                 result_types=(UNKNOWN.type,) if extra else None,
+                regions=regions,
                 **attrs,
             )
             if extra:
@@ -132,6 +135,28 @@ class Builder:
         op.source = self.location
         self.block.add_op(op)
         return op.results[0]
+
+    def copy_const(self, value: SSAValue) -> SSAValue:
+        """A Const of the same values in the current block."""
+        source = value.owner
+        assert isinstance(source, ConstOp)
+        op = ConstOp.create(
+            result_types=(value.type,),
+            properties=dict(source.properties),
+            attributes={NAME: StringAttr(self.unique(source.node_name))},
+        )
+        op.source = self.location
+        self.block.add_op(op)
+        return op.results[0]
+
+    @contextmanager
+    def into(self, block: Block) -> Generator[None]:
+        """Append to another block for the length of a `with`."""
+        outer, self.block = self.block, block
+        try:
+            yield
+        finally:
+            self.block = outer
 
     def _const_attr(self, array: Array, name: str) -> Attribute:
         if array.size > INLINE_LIMIT:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.ir import SSAValue
@@ -10,13 +10,16 @@ from xdsl.ir import SSAValue
 from ge_xdsl.errors import CompileError
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, NodeProto, TensorProto
+    from onnx import AttributeProto, GraphProto, NodeProto, TensorProto
+
+    from ge_xdsl.importers.onnx.scope import Scope
 
 _KINDS: dict[str, tuple[int, str]] = {
     "f": (1, "a number"),
     "i": (2, "an integer"),
     "s": (3, "a string"),
     "t": (4, "a tensor"),
+    "g": (5, "a graph"),
     "floats": (6, "a list of numbers"),
     "ints": (7, "a list of integers"),
 }
@@ -30,9 +33,19 @@ class Node:
     knows is an error and never dropped.
     """
 
-    __slots__ = ("attrs", "inputs", "name", "op_type", "opset", "outputs")
+    __slots__ = ("attrs", "inputs", "name", "op_type", "opset", "outputs", "scope")
+    scope: Scope
+    """The scope that the node stands in."""
 
-    def __init__(self, proto: NodeProto, name: str, opset: int, outputs: Sequence[str]) -> None:
+    def __init__(
+        self,
+        proto: NodeProto,
+        name: str,
+        opset: int,
+        outputs: Sequence[str],
+        bindings: Mapping[str, AttributeProto] | None = None,
+    ) -> None:
+        """`bindings` are the attributes that attributes of a function body may refer to."""
         self.op_type: str = proto.op_type
         self.name = name
         self.opset = opset
@@ -42,7 +55,12 @@ class Node:
         for attr in proto.attribute:
             if attr.name in self.attrs:
                 self.fail(f"attribute '{attr.name}' is given twice, expected once")
-            self.attrs[attr.name] = attr
+            if bindings is not None and attr.ref_attr_name:
+                bound = bindings.get(attr.ref_attr_name)
+                if bound is not None:  # else left out by the caller, and here
+                    self.attrs[attr.name] = bound
+            else:
+                self.attrs[attr.name] = attr
 
     def fail(self, message: str) -> NoReturn:
         """Raise the error that this node is ill-formed or not supported."""
@@ -120,6 +138,13 @@ class Node:
 
     def tensor(self, name: str) -> TensorProto | None:
         return self._value(name, "t")
+
+    def graph(self, name: str) -> GraphProto:
+        """A required subgraph."""
+        found = self._value(name, "g")
+        if found is None:
+            self.fail(f"attribute '{name}' is missing, it is required")
+        return found
 
     def ignore(self, *names: str) -> None:
         """Tick off attributes that do not change what the op computes."""

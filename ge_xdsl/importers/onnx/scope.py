@@ -1,0 +1,331 @@
+"""The names of one graph, subgraph or function body, and the conversion of its nodes in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.ge.data import ConstOp
+from ge_xdsl.dialects.ge.op import set_type
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, compatible, tensor_of
+from ge_xdsl.errors import CompileError, nearest
+from ge_xdsl.importers.onnx.builder import Builder
+from ge_xdsl.importers.onnx.functions import Functions, key_of, opsets_of
+from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.order import check_text, in_order
+from ge_xdsl.importers.onnx.table import CONVERTERS, converter_of
+from ge_xdsl.importers.onnx.tensors import element_count, element_type
+
+if TYPE_CHECKING:
+    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
+    from onnx import ValueInfoProto
+
+DEPTH_LIMIT = 32
+"""How deep subgraphs and function calls may nest."""
+EXPANSION_LIMIT = 2**20
+"""Most nodes that subgraphs and function bodies of one model may expand to."""
+
+
+class Scope:
+    """Converts nodes: `values` maps ONNX value names to IR values, None for an input left out.
+
+    `outer` is the scope around a subgraph, whose initializers it sees; `bindings` gives the
+    attributes of the function call that the nodes belong to, `prefix` the start of their names.
+    """
+
+    def __init__(
+        self,
+        builder: Builder,
+        functions: Functions,
+        opsets: Mapping[str, int],
+        *,
+        outer: Scope | None = None,
+        depth: int = 0,
+        prefix: str = "",
+        bindings: Mapping[str, AttributeProto] | None = None,
+    ) -> None:
+        self.builder = builder
+        self.functions = functions
+        self.opsets = opsets
+        self.outer = outer
+        self.depth = depth
+        self.prefix = prefix
+        self.bindings = bindings
+        self.values: dict[str, SSAValue | None] = {}
+        self.constants: dict[str, SSAValue] = {}
+        self.initializers: dict[str, tuple[TensorProto, memoryview | None]] = {}
+        self.declared: dict[str, ValueInfoProto] = {}
+
+    # Names
+
+    def note_initializers(
+        self, graph: GraphProto, cut: Mapping[int, memoryview] | None = None
+    ) -> None:
+        """Make the initializers of a graph known; they become Consts where they are read."""
+        if graph.sparse_initializer:
+            raise CompileError("has sparse initializers, expected dense ones")
+        for index, tensor in enumerate(graph.initializer):
+            check_text(tensor.name)
+            if not tensor.name or tensor.name in self.initializers:
+                refuse_name(tensor.name, "initializer")
+            self.initializers[tensor.name] = (tensor, cut.get(index) if cut else None)
+
+    def lookup(self, name: str) -> SSAValue | None:
+        """The value of a name, None for one that is not defined or was left out."""
+        found = self.values.get(name)
+        if found is None and name not in self.values:
+            found = self._constant(name)
+        return found
+
+    def _constant(self, name: str) -> SSAValue | None:
+        """A Const in the current block for an initializer or a constant of an outer graph."""
+        if (outer := self.constants.get(name)) is not None:
+            found = self.builder.copy_const(outer)
+        elif (entry := self._initializer(name)) is not None:
+            try:
+                array = self.builder.reader.array(*entry)
+            except ValueError as error:
+                raise CompileError(str(error), subject=f"initializer '{name}'") from None
+            found = self.builder.const(array, self.builder.unique(name))
+        else:
+            return None
+        self.values[name] = found
+        return found
+
+    def _initializer(self, name: str) -> tuple[TensorProto, memoryview | None] | None:
+        scope: Scope | None = self
+        while scope is not None:
+            if (entry := scope.initializers.get(name)) is not None:
+                return entry
+            scope = scope.outer
+        return None
+
+    # Nodes
+
+    def convert_all(self, nodes: Sequence[NodeProto]) -> None:
+        """Convert nodes, put in dependency order first."""
+        for name, proto in self._named(in_order(nodes, {*self.values, *self.initializers})):
+            self.convert(name, proto)
+
+    def _named(self, nodes: Sequence[NodeProto]) -> list[tuple[str, NodeProto]]:
+        """Each node with its name; a nameless node and a Constant have that of their first output.
+
+        Names are taken before any initializer is, so that a node keeps its own.
+        """
+        unique = self.builder.unique
+        found: list[tuple[str, NodeProto]] = []
+        given: set[str] = set()
+        for proto in nodes:
+            check_text(proto.name, proto.op_type)
+            if proto.name in given:
+                raise CompileError(
+                    f"the name '{proto.name}' is given to two nodes, expected unique names"
+                )
+            if proto.name:
+                given.add(proto.name)
+            name = "" if proto.op_type == "Constant" else proto.name
+            name = name or next((out for out in proto.output if out), proto.op_type)
+            found.append((unique(self.prefix + name), proto))
+        return found
+
+    def convert(self, name: str, proto: NodeProto) -> None:
+        """Append the ops of one node and define its outputs."""
+        key = key_of(proto.domain, proto.op_type)
+        outputs = list(proto.output)
+        opset = self.opsets.get(key[0], 0)
+        node = self.builder.node = Node(proto, name, opset, outputs, self.bindings)
+        node.scope = self
+        self._read_inputs(node, proto.input)
+        results = self._results(node, proto, key)
+        self.builder.node = node
+        if node.attrs:
+            node.finish()
+        values = (results,) if isinstance(results, SSAValue) else results
+        node.only_outputs(len(values))
+        for output, value in zip(outputs, values, strict=False):
+            if output:
+                self._define(output, value)
+
+    def _read_inputs(self, node: Node, names: Iterable[str]) -> None:
+        for name in names:
+            found = self.lookup(name) if name else None
+            if found is None and name and name not in self.values:
+                node.fail(
+                    f"input '{name}' is not defined, expected a graph input, an initializer "
+                    "or an output of another node"
+                )
+            node.inputs.append(found)
+
+    def _results(
+        self, node: Node, proto: NodeProto, key: tuple[str, str]
+    ) -> SSAValue | Sequence[SSAValue | None]:
+        """The results of a node by its function in the model, its converter, or the function
+        that the operator set defines it with."""
+        local = self.functions.local.get((*key, proto.overload)) if self.functions.local else None
+        if local is not None:
+            return self.call(node, local)
+        domain, op_type = key
+        known = op_type if not domain else f"{domain}::{op_type}"
+        if known in CONVERTERS:
+            return converter_of(known)(node, self.builder)
+        body = self.functions.of_operator_set(node, proto, domain)
+        if body is None:
+            _refuse_op(node, domain)
+        return self.call(node, body)
+
+    def call(self, node: Node, function: FunctionProto) -> list[SSAValue | None]:
+        """The results of a function on a node's inputs: its body is put in the node's place."""
+        self._enter(node, len(function.node))
+        if len(node.inputs) > len(function.input):
+            node.fail(f"has {len(node.inputs)} inputs, expected at most {len(function.input)}")
+        defaults = {attr.name: attr for attr in function.attribute_proto}
+        declared = [*function.attribute, *defaults]
+        given = {name: node.attrs.pop(name) for name in declared if name in node.attrs}
+        opsets = opsets_of(function.opset_import) or self.opsets
+        inner = Scope(
+            self.builder,
+            self.functions,
+            opsets,
+            depth=self.depth + 1,
+            prefix=f"{node.name}_",
+            bindings={**defaults, **given},
+        )
+        padding: list[SSAValue | None] = [None] * len(function.input)
+        inner.values.update(zip(function.input, [*node.inputs, *padding], strict=False))
+        inner.convert_all(function.node)
+        return [inner.lookup(name) for name in function.output]
+
+    def run(
+        self, graph: GraphProto, inputs: Sequence[SSAValue], captured: Mapping[str, SSAValue]
+    ) -> list[SSAValue]:
+        """The outputs of a subgraph whose ops are appended to the builder's current block.
+
+        `captured` maps names of this scope to the values that stand for them in that block;
+        constants are copied into it.
+        """
+        node = self.builder.node
+        assert node is not None
+        self._enter(node, len(graph.node))
+        inner = Scope(
+            self.builder,
+            self.functions,
+            self.opsets,
+            outer=self,
+            depth=self.depth + 1,
+            prefix=self.prefix,
+            bindings=self.bindings,
+        )
+        inner.note_initializers(graph)
+        inner.declared = {info.name: info for info in (*graph.value_info, *graph.output)}
+        inner.values.update(captured)
+        inner.constants = {n: v for n, v in captured.items() if is_const(v)}
+        for name in inner.constants:
+            del inner.values[name]
+        formal = [info.name for info in graph.input if info.name not in inner.initializers]
+        if len(formal) != len(inputs):
+            node.fail(f"a subgraph has {len(formal)} inputs, expected {len(inputs)}")
+        inner.values.update(zip(formal, inputs, strict=True))
+        inner.convert_all(graph.node)
+        self.builder.node = node
+        return [inner.output(info.name) for info in graph.output]
+
+    def _enter(self, node: Node, count: int) -> None:
+        """Count what is expanded; raises for what nests or grows without bound."""
+        if self.depth >= DEPTH_LIMIT:
+            node.fail(f"functions and subgraphs nest deeper than {DEPTH_LIMIT} levels")
+        self.functions.expanded += count
+        if self.functions.expanded > EXPANSION_LIMIT:
+            node.fail(f"functions and subgraphs expand to more than {EXPANSION_LIMIT} nodes")
+
+    def output(self, name: str) -> SSAValue:
+        """The value of a graph output."""
+        check_text(name)
+        found = self.lookup(name)
+        if found is None:
+            raise CompileError(
+                "is not defined, expected the output of a node", subject=f"graph output '{name}'"
+            )
+        return found
+
+    # Types
+
+    def _define(self, name: str, value: SSAValue | None) -> None:
+        if value is not None:
+            tensor = tensor_of(value.type)
+            if tensor.shape is None or DYNAMIC in tensor.shape:
+                info = self.declared.get(name)
+                if info is not None:
+                    self._refine(value, tensor, info)
+        self.values[name] = value
+
+    def _refine(self, value: SSAValue, tensor: Tensor, info: ValueInfoProto) -> None:
+        """Fill what inference leaves unknown from the type that the model declares."""
+        node = self.builder.node
+        subject = f"{node.op_type} '{node.name}'" if node else ""
+        try:
+            declared = declared_tensor(info)
+        except ValueError as error:
+            raise CompileError(f"output '{info.name}' {error}", subject=subject) from None
+        if declared is None:
+            return
+        if not compatible(tensor, declared):
+            raise CompileError(
+                f"output '{info.name}' is declared {declared}, infer gives {tensor}",
+                subject=subject,
+            )
+        if declared.shape is None:
+            return
+        known = tensor.shape or declared.shape
+        pairs = zip(known, declared.shape, strict=True)
+        shape = tuple(b if a == DYNAMIC else a for a, b in pairs)
+        dtype = declared.dtype if tensor.dtype == DataType.DT_UNDEFINED else tensor.dtype
+        set_type(value, Tensor(dtype, shape, tensor.layout).type)
+
+
+def is_const(value: SSAValue) -> bool:
+    return isinstance(value.owner, ConstOp)
+
+
+def refuse_name(name: str, what: str) -> NoReturn:
+    """Raise for a value without a name of its own."""
+    if not name:
+        raise CompileError(f"an {what} has no name, expected one")
+    raise CompileError(f"the name '{name}' is given to two values, expected unique names")
+
+
+def _refuse_op(node: Node, domain: str) -> NoReturn:
+    if domain:
+        node.fail(f"the domain '{domain}' is not supported, expected an op of ai.onnx")
+    hint = nearest(node.op_type, sorted(CONVERTERS))
+    node.fail(f"the op is not supported, expected one of the {len(CONVERTERS)} that are{hint}")
+
+
+def declared_tensor(info: ValueInfoProto) -> Tensor | None:
+    """The tensor type that a model declares, None when it declares none.
+
+    A dimension that is absent, symbolic or -1 is unknown. Raises ValueError for types that are no
+    tensors or have hostile dimensions.
+    """
+    kind = info.type.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind != "tensor_type":
+        raise ValueError(f"is a {kind.removesuffix('_type')}, expected a tensor")
+    declared = info.type.tensor_type
+    if not declared.elem_type:
+        return None
+    dtype = element_type(declared.elem_type)
+    if not declared.HasField("shape"):
+        return Tensor(dtype, None)
+    dims = [dimension(dim) for dim in declared.shape.dim]
+    element_count([dim for dim in dims if dim != DYNAMIC])
+    return Tensor(dtype, tuple(dims))
+
+
+def dimension(dim: Any) -> int:
+    """A declared dimension; an unknown one is DYNAMIC."""
+    if not dim.HasField("dim_value") or dim.dim_value == -1:
+        return DYNAMIC
+    return -2 if dim.dim_value == DYNAMIC else dim.dim_value
