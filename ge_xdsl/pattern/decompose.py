@@ -37,9 +37,7 @@ def decompose(
     not. New nodes are not visited. Raises CompileError when a replacement is None or does not
     fit.
     """
-    report = RunReport([RuleReport(pass_name)])
-    counts = report.rules[0]
-    started = perf_counter()
+    rows: dict[str, RuleReport] = {}
     wanted = frozenset(op_types)
     snapshot = [op for op in block.ops if isinstance(op, GeOp) and op.op_type in wanted]
     scope = Scope(block, pass_name, infer)
@@ -47,18 +45,20 @@ def decompose(
         for op in snapshot if op_types else ():
             begun = perf_counter()
             outcome = _decompose_one(scope, op, build, meet)
-            counts.tried += 1
-            counts.matched += 1
-            counts.applied += isinstance(outcome, Applied)
+            micros = (perf_counter() - begun) * 1e6
+            row = rows.setdefault(op.op_type, RuleReport(op.op_type))
+            row.tried += 1
+            row.matched += 1
+            row.applied += isinstance(outcome, Applied)
+            row.micros += micros
             for recorder in recorders:
-                micros = (perf_counter() - begun) * 1e6
                 recorder.attempt(pass_name, op.op_type, op, outcome, micros)
     finally:
         scope.origins.flush()
-    counts.micros = (perf_counter() - started) * 1e6
-    for recorder in recorders if snapshot else ():
-        recorder.swept(pass_name, pass_name, counts.tried, counts.micros)
-    return report
+    for row in rows.values():
+        for recorder in recorders:
+            recorder.swept(pass_name, row.rule, row.tried, row.micros)
+    return RunReport(list(rows.values()))
 
 
 def _decompose_one(
