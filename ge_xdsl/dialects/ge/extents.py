@@ -7,14 +7,15 @@ of such numbers passes through `bounded`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import INTEGERS
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import known_ints, vector_length
 from ge_xdsl.dialects.ge.shapes import Shape, merge_dim, shape_text
-from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -91,3 +92,13 @@ def of_rank(tensor: Tensor, rank: int, name: str) -> None:
     """Raises when the rank is known and another one."""
     if tensor.rank not in (None, rank):
         raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank {rank}")
+
+
+def limit_of(dtype: DataType, lowest: bool) -> float:
+    """The smallest or largest finite value of an element type, an int for integers."""
+    import ml_dtypes
+
+    info: Any = ml_dtypes.iinfo if dtype in INTEGERS else ml_dtypes.finfo
+    limits = info(numpy_dtype(dtype))
+    found = limits.min if lowest else limits.max
+    return int(found) if dtype in INTEGERS else float(found)

@@ -61,6 +61,19 @@ FAMILIES: dict[str, str] = {
     "conv_gradient": "Conv2DBackpropFilter Conv2DBackpropFilterD Conv3DBackpropFilter "
     "Conv3DBackpropFilterD Conv3DBackpropFilterV2 DepthwiseConv2DBackpropFilter "
     "DepthwiseConv2DBackpropFilterD",
+    "scatter_nd": "ScatterNd ScatterNdD ScatterNdUpdate ScatterNdAdd ScatterNdSub ScatterNdMax "
+    "ScatterNdMin TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMax "
+    "TensorScatterMin ScatterNonAliasingAdd",
+    "scatter": "ScatterUpdate ScatterAdd ScatterSub ScatterMul ScatterDiv ScatterMax ScatterMin "
+    "ScatterElements ScatterElementsV2 MaskedScatter IndexAdd InplaceIndexAdd IndexFill "
+    "InplaceIndexFill",
+    "inplace": "InplaceUpdate InplaceAdd InplaceSub InplaceUpdateD InplaceAddD InplaceSubD",
+    "gather": "GatherNd GatherV2D Gather Embedding EmbeddingDenseGrad GatherShapes Index "
+    "IndexPutV2 SparseToDense SparseTensorDenseAdd DynamicPartition",
+    "segment": "UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin "
+    "UnsortedSegmentSumD UnsortedSegmentProdD UnsortedSegmentMaxD UnsortedSegmentMinD "
+    "SegmentSum SegmentMax",
+    "cumulative": "Cumsum CumsumD Cumprod CumprodD CumulativeLogsumexp CumulativeLogsumexpD",
 }
 """Family file -> the op types it defines, space-separated."""
 
