@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def answer(args: argparse.Namespace) -> str:
-    """The text for --describe, --list-passes and --list-targets."""
+    """The text for --describe, --list-passes, --list-targets and --coverage."""
     parts: list[str] = []
     if args.describe:
         parts.append(op_text(args.describe))
@@ -21,6 +21,10 @@ def answer(args: argparse.Namespace) -> str:
         parts.append(passes_text())
     if args.list_targets:
         parts.append(targets_text())
+    if args.coverage is not None:
+        from ge_xdsl.cli.coverage import coverage_text
+
+        parts.append(coverage_text(args.coverage))
     return "\n".join(parts)
 
 
@@ -48,6 +52,7 @@ def targets_text() -> str:
 
 def op_text(name: str) -> str:
     """Prototype, constraints and place of a GE op; raises UsageError for a name GE has not."""
+    from ge_xdsl.dialects.ge.prototypes import prototype_of
     from ge_xdsl.dialects.ge.registry import family_of, op_class, unknown_op
 
     op_type = name.removeprefix("ge.")
@@ -56,7 +61,7 @@ def op_text(name: str) -> str:
         subject, message = unknown_op(name)
         raise UsageError(f"{subject} {message}")
     family = family_of(op_type)
-    lines = [f"ge.{op_type}", *prototype_lines(cls.prototype)]
+    lines = [f"ge.{op_type}", *prototype_lines(prototype_of(op_type) or cls.prototype)]
     doc = inspect.cleandoc(cls.__doc__ or "") if family else ""
     lines += [f"  {line}".rstrip() for line in doc.split("\n") if doc]
     lines.append(f"  infer: {_yes(cls.has_infer())}, evaluate: {_yes(cls.has_evaluate())}")
@@ -68,8 +73,7 @@ def op_text(name: str) -> str:
 
 def rule_lines(op_type: str) -> list[str]:
     """The builtin rules that start at an op type, and whether it has a lowering."""
-    from ge_xdsl.lowering.matmul import TRANSPOSE
-    from ge_xdsl.lowering.recipes import RECIPES
+    from ge_xdsl.lowering import lowered_op_types
     from ge_xdsl.rewrites import catalog
 
     by_pass = {
@@ -77,7 +81,7 @@ def rule_lines(op_type: str) -> list[str]:
         "ge-fuse": catalog.fusion_rules(),
         "ge-decompose": catalog.decompose_rules(),
     }
-    lines = [f"  lowering to aicore: {_yes(op_type in TRANSPOSE or op_type in RECIPES)}"]
+    lines = [f"  lowering to aicore: {_yes(op_type in lowered_op_types())}"]
     for name, rules in by_pass.items():
         for rule in rules:
             if op_type in rule.root_types:

@@ -54,6 +54,7 @@ def parser() -> Parser:
         metavar="PASS:N",
         help="fail unless a pass applied exactly N rewrites",
     )
+    made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
     made.add_argument("--describe", metavar="OP", help="what is known about a GE op")
     made.add_argument("--list-passes", action="store_true", help="all passes, a line each")
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
@@ -62,7 +63,7 @@ def parser() -> Parser:
 
 def _main(argv: Sequence[str]) -> int:
     args = parser().read(argv)
-    if args.describe or args.list_passes or args.list_targets:
+    if args.describe or args.list_passes or args.list_targets or args.coverage is not None:
         from ge_xdsl.cli import describe, output
 
         output.print_text(describe.answer(args))
