@@ -6,12 +6,12 @@ from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.data import ConstOp
-from ge_xdsl.dialects.ge.op import NAME, GeOp, constant_of
+from ge_xdsl.dialects.ge.op import NAME, GeOp, constant_of, extra_key
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, dtype_of_numpy, tensor_of
 from ge_xdsl.dialects.ge.weights import INLINE_LIMIT, const_attr
@@ -183,6 +183,93 @@ class Builder:
         except OverflowError:
             raise self.error(f"has the numbers {numbers}, expected {dtype}") from None
         return self.const(array, self.part_name("Const"))
+
+    def scalar(self, number: float, dtype: str) -> SSAValue:
+        """A scalar Const that the conversion of the current node needs."""
+        import numpy as np
+
+        return self.const(np.array(number, dtype), self.part_name("Const"))
+
+    def empty(self, shape: Sequence[int], dtype: DataType) -> SSAValue:
+        """A Const without elements."""
+        import numpy as np
+
+        from ge_xdsl.dialects.ge.types import numpy_dtype
+
+        try:
+            array = np.zeros(shape, numpy_dtype(dtype))
+        except ValueError as error:
+            raise self.error(str(error)) from None
+        return self.const(array, self.part_name("Const"))
+
+    def local(self, value: SSAValue) -> SSAValue:
+        """The value in the current block: a constant of another block is copied into it."""
+        owner = value.owner
+        if isinstance(owner, ConstOp) and owner.parent is not self.block:
+            return self.copy_const(value)
+        return value
+
+    # Small pieces that several conversions share
+
+    def cast(self, value: SSAValue, dtype: DataType) -> SSAValue:
+        """The value in another element type."""
+        if self.dtype(value) == dtype:
+            return value
+        return self.part("Cast", value, dst_type=int(dtype))
+
+    def as_scalar(self, value: SSAValue) -> SSAValue:
+        """One element as a scalar."""
+        if self.shape(value) == ():
+            return value
+        return self.part("Reshape", value, self.helper((), "int64"))
+
+    def shape_of(self, value: SSAValue) -> SSAValue:
+        """The shape as an i64 vector, a Const where it is known."""
+        shape = self.shape(value)
+        if shape is not None and DYNAMIC not in shape:
+            return self.helper(shape, "int64")
+        return self.part("Shape", value, dtype=int(DataType.DT_INT64))
+
+    def dim(self, value: SSAValue, axis: int) -> SSAValue:
+        """One dimension as an i64 scalar, a Const where it is known."""
+        shape = self.shape(value)
+        if shape is not None:
+            axis = self.axis(axis, len(shape))
+            if shape[axis] != DYNAMIC:
+                return self.scalar(shape[axis], "int64")
+        shape_value = self.part("Shape", value, dtype=int(DataType.DT_INT64))
+        return self.take(shape_value, self.scalar(axis, "int64"), 0)
+
+    def axis(self, axis: int, rank: int) -> int:
+        """A dimension counted from 0; raises CompileError for one that is not there."""
+        if not -rank <= axis < rank:
+            raise self.error(f"the axis is {axis}, expected one in [{-rank}, {rank})")
+        return axis % rank
+
+    def take(self, value: SSAValue, index: SSAValue, axis: int) -> SSAValue:
+        """The entries of one dimension at an index or indices that count from its start or end."""
+        place = self.helper(axis, "int32")
+        return self.part("GatherV2", value, index, place, negative_index_support=True)
+
+    def transpose(self, value: SSAValue, perm: Sequence[int]) -> SSAValue:
+        if list(perm) == list(range(len(perm))):
+            return value
+        return self.part("Transpose", value, self.helper(perm, "int32"))
+
+    def move_first(self, value: SSAValue, axis: int) -> SSAValue:
+        """The value with its first dimension moved to `axis`."""
+        if axis == 0:
+            return value
+        rank = self.rank(value, "an axis other than 0")
+        axis = self.axis(axis, rank)
+        rest = list(range(1, rank))
+        return self.transpose(value, [*rest[:axis], 0, *rest[axis:]])
+
+    def reshape_exactly(self, value: SSAValue, shape: SSAValue) -> SSAValue:
+        """Reshape that takes a 0 for a dimension of length 0."""
+        extra = {extra_key("allowzero"): IntegerAttr(1, i64)}
+        name = self.part_name("Reshape")
+        return self.add("Reshape", (value, shape), {}, name, extra=extra).results[0]
 
     def like(self, number: float, value: SSAValue) -> SSAValue:
         """A scalar Const in the element type of `value`; refused when that does not hold it."""

@@ -22,6 +22,7 @@ FAMILIES: dict[str, str] = {
     "cast": "Cast CastLike",
     "compare": "And Equal Greater GreaterOrEqual Less LessOrEqual Not Or Where",
     "concat": "Concat Split",
+    "control": "If Loop Scan",
     "conv": "Conv",
     "data": "Constant Dropout Identity",
     "elementwise": "Add Clip Div Max Min Mul Pow Sub Sum",
