@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
 
-class _Pool(GeOp):
+class PoolGeometry(GeOp):
     """Windows from ksize, strides, a padding mode and data_format; N and C stay."""
 
-    x = operand()
-    ksize = integers()
-    strides = integers()
-    data_format: ClassVar[AttrField[str]]
-
     widens = True
+
+    # Declared by the subclasses, in the order of their prototypes.
+    ksize: ClassVar[AttrField[Sequence[int]]]
+    strides: ClassVar[AttrField[Sequence[int]]]
+    data_format: ClassVar[AttrField[str]]
 
     modes: tuple[str, ...] = ("SAME", "VALID")
 
@@ -86,15 +86,27 @@ class _Pool(GeOp):
         height, width = spatial_axes(self.data_format)
         return self.window(shape[height], height, 0), self.window(shape[width], width, 1)
 
-    def infer(self, x: Tensor) -> Tensor:
+    def pooled(self, x: Tensor, name: str = "x") -> tuple[int, ...]:
+        """The shape of y for an operand called `name`."""
         self.check_attributes()
         if x.shape is None:
-            return with_layout(x, x.dtype, (DYNAMIC,) * 4)
-        check_rank(x.shape, 4, "x")  # C4
+            return (DYNAMIC,) * 4
+        check_rank(x.shape, 4, name)  # C4
         high, wide = self.windows(x.shape)  # C5
         dims = dict(zip(self.data_format, x.shape, strict=True))
         dims |= {"H": high.count, "W": wide.count}
-        return with_layout(x, x.dtype, tuple(dims[letter] for letter in self.data_format))
+        return tuple(dims[letter] for letter in self.data_format)
+
+
+class _Pool(PoolGeometry):
+    """Pooling of x over its windows."""
+
+    x = operand()
+    ksize = integers()
+    strides = integers()
+
+    def infer(self, x: Tensor) -> Tensor:
+        return with_layout(x, x.dtype, self.pooled(x))
 
     def evaluate(self, x: Array) -> Array:
         windows = self.windows(x.shape)
@@ -106,14 +118,21 @@ class _Pool(GeOp):
         raise NotImplementedError
 
 
-def _largest(planes: Array, windows: Sequence[Window]) -> Array:
+def largest(planes: Array, windows: Sequence[Window]) -> Array:
+    """[N, C, spatial...] -> the maximum of each window; padding is the lowest value."""
     import numpy as np
 
-    lowest = -np.inf if planes.dtype.kind == "f" else np.iinfo(planes.dtype).min
-    return reduce_windows(pad_planes(planes, windows, lowest), windows, np.maximum)
+    return reduce_windows(pad_planes(planes, windows, lowest(planes)), windows, np.maximum)
 
 
-def _inside(window: Window, size: int, low: int, high: int) -> Array:
+def lowest(planes: Array) -> float:
+    """What max pooling pads with."""
+    import numpy as np
+
+    return -np.inf if planes.dtype.kind in "fV" else np.iinfo(planes.dtype).min
+
+
+def _inside(window: Window, low: int, high: int) -> Array:
     """How many elements of each window lie in [low, high) of the unpadded positions."""
     import numpy as np
 
@@ -121,21 +140,25 @@ def _inside(window: Window, size: int, low: int, high: int) -> Array:
     return np.minimum(first + window.kernel, high) - np.maximum(first, low)
 
 
-def _mean(
-    planes: Array, windows: Sequence[Window], padding_counts: bool, divisor: int = 0
-) -> Array:
+def divisors(windows: Sequence[Window], sizes: Sequence[int], padding_counts: bool) -> Array:
+    """[counts...]: elements of each window in the image, or in the padded image; at least 1."""
+    import numpy as np
+
+    found: Array = np.ones((), np.int64)
+    for window, size in zip(windows, sizes, strict=True):
+        low, high = (-window.before, size + window.after) if padding_counts else (0, size)
+        found = found[..., None] * np.maximum(_inside(window, low, high), 0)
+    return np.maximum(found, 1)
+
+
+def mean(planes: Array, windows: Sequence[Window], padding_counts: bool, divisor: int = 0) -> Array:
     """Window sums over the number of elements in the image, or in the padded image."""
     import numpy as np
 
     total = reduce_windows(pad_planes(planes, windows, 0), windows, np.add)
     if divisor:
         return total / total.dtype.type(divisor)
-    counts: list[Any] = []
-    for window, size in zip(windows, planes.shape[2:], strict=True):
-        low, high = (-window.before, size + window.after) if padding_counts else (0, size)
-        counts.append(np.maximum(_inside(window, size, low, high), 0))
-    divisors = np.maximum(counts[0][:, None] * counts[1][None, :], 1)
-    return total / divisors.astype(total.dtype)
+    return total / divisors(windows, planes.shape[2:], padding_counts).astype(total.dtype)
 
 
 class _PaddedPool(_Pool):
@@ -157,7 +180,7 @@ class MaxPoolOp(_PaddedPool):
     name = "ge.MaxPool"
 
     def pool(self, planes: Array, windows: tuple[Window, Window]) -> Array:
-        return _largest(planes, windows)
+        return largest(planes, windows)
 
 
 class AvgPoolOp(_PaddedPool):
@@ -170,18 +193,16 @@ class AvgPoolOp(_PaddedPool):
     name = "ge.AvgPool"
 
     def pool(self, planes: Array, windows: tuple[Window, Window]) -> Array:
-        return _mean(planes, windows, padding_counts=False)
+        return mean(planes, windows, padding_counts=False)
 
 
-class _CalculatedPool(_Pool):
-    """Pooling with explicit pads, ceil_mode and global_pooling."""
+class CalculatedGeometry(PoolGeometry):
+    """Windows with explicit pads, ceil_mode and global_pooling."""
 
-    padding_mode = string("CALCULATED")
-    pads = integers((0, 0, 0, 0))
-    data_format = string("NCHW")
-    global_pooling = boolean(False)
-    ceil_mode = boolean(False)
-    y = result()
+    padding_mode: ClassVar[AttrField[str]]
+    pads: ClassVar[AttrField[Sequence[int]]]
+    global_pooling: ClassVar[AttrField[bool]]
+    ceil_mode: ClassVar[AttrField[bool]]
 
     modes = ("CALCULATED", "SAME", "VALID")
 
@@ -204,6 +225,25 @@ class _CalculatedPool(_Pool):
         raise NotImplementedError
 
 
+class AverageGeometry(CalculatedGeometry):
+    """AvgPoolV2's windows: ceil_mode drops none, VALID with ceil_mode pads."""
+
+    def explicit_window(self, size: int, axis: int, pads: Sequence[int]) -> Window:
+        padded = self.padding_mode == "CALCULATED" or self.ceil_mode
+        return self.make_window(
+            size, axis, pads if padded else (0, 0), self.ceil_mode, drops_last=False
+        )
+
+
+class _CalculatedPool(CalculatedGeometry, _Pool):
+    padding_mode = string("CALCULATED")
+    pads = integers((0, 0, 0, 0))
+    data_format = string("NCHW")
+    global_pooling = boolean(False)
+    ceil_mode = boolean(False)
+    y = result()
+
+
 class MaxPoolV3Op(_CalculatedPool):
     """y = the maximum of each window; padding is the lowest value.
 
@@ -223,10 +263,10 @@ class MaxPoolV3Op(_CalculatedPool):
         )
 
     def pool(self, planes: Array, windows: tuple[Window, Window]) -> Array:
-        return _largest(planes, windows)
+        return largest(planes, windows)
 
 
-class AvgPoolV2Op(_CalculatedPool):
+class AvgPoolV2Op(AverageGeometry, _CalculatedPool):
     """y = the sum of each window over its divisor.
 
     The divisor is divisor_override when not 0, else the number of elements in the image
@@ -241,14 +281,8 @@ class AvgPoolV2Op(_CalculatedPool):
     exclusive = boolean(True)
     divisor_override = integer(0)
 
-    def explicit_window(self, size: int, axis: int, pads: Sequence[int]) -> Window:
-        padded = self.padding_mode == "CALCULATED" or self.ceil_mode
-        return self.make_window(
-            size, axis, pads if padded else (0, 0), self.ceil_mode, drops_last=False
-        )
-
     def pool(self, planes: Array, windows: tuple[Window, Window]) -> Array:
-        return _mean(planes, windows, not self.exclusive, self.divisor_override)
+        return mean(planes, windows, not self.exclusive, self.divisor_override)
 
 
 class GlobalAveragePoolOp(GeOp):

@@ -74,6 +74,11 @@ FAMILIES: dict[str, str] = {
     "UnsortedSegmentSumD UnsortedSegmentProdD UnsortedSegmentMaxD UnsortedSegmentMinD "
     "SegmentSum SegmentMax",
     "cumulative": "Cumsum CumsumD Cumprod CumprodD CumulativeLogsumexp CumulativeLogsumexpD",
+    "pool_3d": "MaxPool3D AvgPool3D AvgPool3DD AvgPool1D AvgPool1DD Pooling GlobalLpPool SPP",
+    "pool_argmax": "MaxPoolWithArgmax MaxPoolWithArgmaxV3 MaxPoolGradWithArgmaxV3",
+    "pool_adaptive": "AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d "
+    "AdaptiveAvgPool2dGrad",
+    "pool_gradient": "AvgPoolGrad AvgPoolV2Grad AvgPoolV2GradD AvgPool3DGrad AvgPool3DGradD",
 }
 """Family file -> the op types it defines, space-separated."""
 
