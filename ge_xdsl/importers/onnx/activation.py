@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.types import DYNAMIC, FLOATS, DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
 
-SAME = "HardSwish Relu Sigmoid Softplus Tanh"
+SAME = "HardSwish Mish Relu Sigmoid Softplus Softsign Tanh"
 """The ops that GE has under the same name, without attributes."""
 
 
@@ -59,8 +62,72 @@ def softmax(node: Node, g: Builder) -> SSAValue:
     return g.op(f"{node.op_type}V2", x, axes=axes)
 
 
+SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
+"""The only factors that GE's Selu has."""
+
+
+def selu(node: Node, g: Builder) -> SSAValue:
+    """Selu; with other factors the Elu that it scales."""
+    x = node.input(0)
+    alpha, gamma = node.floating("alpha", SELU_ALPHA), node.floating("gamma", SELU_GAMMA)
+    if (alpha, gamma) == (SELU_ALPHA, SELU_GAMMA):
+        return g.op("Selu", x)
+    return g.part("Muls", g.part("Elu", x, alpha=alpha), value=gamma)
+
+
+def celu(node: Node, g: Builder) -> SSAValue:
+    """Celu with its three factors alike"""
+    alpha = node.floating("alpha", 1.0)
+    return g.op("Celu", node.input(0), alpha1=alpha, alpha2=alpha, alpha3=alpha)
+
+
+def p_relu(node: Node, g: Builder) -> SSAValue:
+    """PRelu for one slope per channel or in all, else a choice between x and x * slope."""
+    x, slope = node.input(0), node.input(1)
+    shape, slopes = g.shape(x), g.shape(slope)
+    if shape is not None and slopes is not None and len(shape) > 1:
+        size, channel = prod(slopes), len(shape) - 2
+        placed = size == slopes[-1 - channel] if len(slopes) > channel else False
+        if DYNAMIC not in slopes and (size == 1 or (placed and size == shape[1])):
+            return g.op("PRelu", x, g.part("Reshape", slope, g.helper([-1], "int64")))
+    negative = g.part("Less", x, g.like(0, x))
+    return g.part("SelectV2", negative, g.part("Mul", x, slope), x)
+
+
+def shrink(node: Node, g: Builder) -> SSAValue:
+    """Shrink; of integers the choice that it stands for."""
+    x = node.input(0)
+    bias, limit = node.floating("bias", 0.0), node.floating("lambd", 0.5)
+    if g.dtype(x) in FLOATS:
+        return g.op("Shrink", x, lambd=limit, bias=bias)
+    wide = g.cast(x, DataType.DT_FLOAT)
+    low = g.part("Less", wide, g.like(-limit, wide))
+    high = g.part("Greater", wide, g.like(limit, wide))
+    zero = g.part("ZerosLike", wide)
+    inner = g.part("SelectV2", high, g.part("Adds", wide, value=-bias), zero)
+    return g.cast(g.part("SelectV2", low, g.part("Adds", wide, value=bias), inner), g.dtype(x))
+
+
+def swish(node: Node, g: Builder) -> SSAValue:
+    """Swish"""
+    return g.op("Swish", node.input(0), scale=node.floating("alpha", 1.0))
+
+
+def thresholded_relu(node: Node, g: Builder) -> SSAValue:
+    """Mul(x, Threshold(x))"""
+    x = node.input(0)
+    above = g.part("Threshold", x, threshold=node.floating("alpha", 1.0))
+    return g.part("Mul", x, above)
+
+
 TABLE: dict[str, Converter] = {
     **dict.fromkeys(SAME.split(), plain),
+    "Celu": celu,
+    "PRelu": p_relu,
+    "Selu": selu,
+    "Shrink": shrink,
+    "Swish": swish,
+    "ThresholdedRelu": thresholded_relu,
     "Elu": elu,
     "Gelu": gelu,
     "HardSigmoid": hard_sigmoid,

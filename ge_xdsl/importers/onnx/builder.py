@@ -251,6 +251,25 @@ class Builder:
         place = self.helper(axis, "int32")
         return self.part("GatherV2", value, index, place, negative_index_support=True)
 
+    def reverse(self, value: SSAValue, axis: int) -> SSAValue:
+        """The value with one dimension in reverse order."""
+        bounds = ([-1], [-(2**63)], [axis], [-1])
+        return self.part("StridedSliceV2", value, *(self.helper(b, "int64") for b in bounds))
+
+    def range(self, count: SSAValue) -> SSAValue:
+        """0 .. count - 1 in i64; `count` is an i64 scalar."""
+        return self.part("Range", self.scalar(0, "int64"), count, self.scalar(1, "int64"))
+
+    def along(self, vector: SSAValue, axis: int, rank: int) -> SSAValue:
+        """A vector as a tensor of a rank with all its elements along one dimension."""
+        shape = [1] * rank
+        shape[axis] = -1
+        return vector if rank == 1 else self.part("Reshape", vector, self.helper(shape, "int64"))
+
+    def sum(self, value: SSAValue, axes: Sequence[int], keep: bool = False) -> SSAValue:
+        """The sum over some dimensions."""
+        return self.part("ReduceSum", value, self.helper(axes, "int32"), keep_dims=keep)
+
     def transpose(self, value: SSAValue, perm: Sequence[int]) -> SSAValue:
         if list(perm) == list(range(len(perm))):
             return value

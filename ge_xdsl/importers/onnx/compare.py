@@ -35,4 +35,28 @@ def where(node: Node, g: Builder) -> SSAValue:
     return g.op("SelectV2", node.input(0), node.input(1), node.input(2))
 
 
-TABLE: dict[str, Converter] = {**dict.fromkeys(BINARY, binary), "Not": not_, "Where": where}
+def is_nan(node: Node, g: Builder) -> SSAValue:
+    """IsNan"""
+    return g.op("IsNan", node.input(0))
+
+
+def is_inf(node: Node, g: Builder) -> SSAValue:
+    """IsInf; of one sign only with a comparison with 0, and with neither sign never."""
+    x = node.input(0)
+    negative, positive = (node.flag(f"detect_{s}", True) for s in ("negative", "positive"))
+    if negative and positive:
+        return g.op("IsInf", x)
+    found = g.part("IsInf", x)
+    if not negative and not positive:
+        return g.part("LogicalAnd", found, g.scalar(False, "bool"))
+    sided = g.part("Greater" if positive else "Less", x, g.like(0, x))
+    return g.part("LogicalAnd", found, sided)
+
+
+TABLE: dict[str, Converter] = {
+    **dict.fromkeys(BINARY, binary),
+    "IsInf": is_inf,
+    "IsNaN": is_nan,
+    "Not": not_,
+    "Where": where,
+}

@@ -49,15 +49,40 @@ def total(node: Node, g: Builder) -> SSAValue:
     return first
 
 
+def mean(node: Node, g: Builder) -> SSAValue:
+    """Muls(AccumulateNV2, 1/N), or of operands of several shapes Muls of their sum by Add"""
+    inputs = node.all_inputs()
+    if len(inputs) == 1:
+        return g.part("Identity", inputs[0])
+    if len({str(value.type) for value in inputs}) == 1:
+        added = g.part("AccumulateNV2", inputs, N=len(inputs))
+    else:
+        added = inputs[0]
+        for value in inputs[1:]:
+            added = g.part("Add", added, value)
+    return g.part("Muls", added, value=1 / len(inputs))
+
+
+def mod(node: Node, g: Builder) -> SSAValue:
+    """FloorMod, whose sign is the divisor's, or Mod, whose sign is the dividend's, for fmod = 1"""
+    op_type = "Mod" if node.flag("fmod", False) else "FloorMod"
+    return g.op(op_type, node.input(0), node.input(1))
+
+
 def clip(node: Node, g: Builder) -> SSAValue:
-    """ClipByValue, Maximum or Minimum, by the limits that are there."""
+    """ClipByValue, Maximum or Minimum, by the limits that are there.
+
+    Where min is above max, which wins in ONNX and loses in ClipByValue, or where the limits are
+    only known at run time, it is Minimum(Maximum(x, min), max).
+    """
     x = node.input(0)
     if node.opset < 11:
         return _clip_attributes(node, g, x)
-    low, high = node.optional(1), node.optional(2)
+    low, high = (None if v is None else _scalar(g, v) for v in (node.optional(1), node.optional(2)))
     if low is not None and high is not None:
-        _check_limits(node, low, high)
-        return g.part("ClipByValue", x, _scalar(g, low), _scalar(g, high))
+        if _in_order(low, high):
+            return g.part("ClipByValue", x, low, high)
+        return g.part("Minimum", g.part("Maximum", x, low), high)
     if low is not None:
         return g.part("Maximum", x, low)
     if high is not None:
@@ -65,13 +90,12 @@ def clip(node: Node, g: Builder) -> SSAValue:
     return g.part("Identity", x)
 
 
-def _check_limits(node: Node, low: SSAValue, high: SSAValue) -> None:
-    """Above `max` a `min` wins in ClipByValue and loses in ONNX."""
+def _in_order(low: SSAValue, high: SSAValue) -> bool:
+    """Whether the limits are constants and the lower one is first."""
     least, most = constant_of(low), constant_of(high)
-    if least is not None and most is not None and least.size == most.size == 1:
-        first, last = least.reshape(-1)[0], most.reshape(-1)[0]
-        if first > last:
-            node.fail(f"the limits are {first} and {last}, expected the lower one first")
+    if least is None or most is None or not least.size == most.size == 1:
+        return False
+    return bool(least.reshape(-1)[0] <= most.reshape(-1)[0])
 
 
 def _scalar(g: Builder, limit: SSAValue) -> SSAValue:
@@ -89,6 +113,8 @@ def _clip_attributes(node: Node, g: Builder, x: SSAValue) -> SSAValue:
     low, high = node.floating("min", -limit), node.floating("max", limit)
     if g.dtype(x) == DataType.DT_FLOAT:
         x = g.part("Cast", x, dst_type=int(DataType.DT_FLOAT))
+    if low > high:
+        return g.part("Minimum", g.part("Maximum", x, g.like(low, x)), g.like(high, x))
     return g.part("ClipByValue", x, g.like(low, x), g.like(high, x))
 
 
@@ -96,7 +122,9 @@ TABLE: dict[str, Converter] = {
     **dict.fromkeys(BINARY, binary),
     "Clip": clip,
     "Max": extremum,
+    "Mean": mean,
     "Min": extremum,
+    "Mod": mod,
     "Pow": power,
     "Sum": total,
 }

@@ -19,8 +19,14 @@ from ge_xdsl.importers.onnx.table import CONVERTERS, converter_of
 from ge_xdsl.importers.onnx.tensors import element_count, element_type
 
 if TYPE_CHECKING:
-    from onnx import AttributeProto, FunctionProto, GraphProto, NodeProto, TensorProto
-    from onnx import ValueInfoProto
+    from onnx import (
+        AttributeProto,
+        FunctionProto,
+        GraphProto,
+        NodeProto,
+        TensorProto,
+        ValueInfoProto,
+    )
 
 DEPTH_LIMIT = 32
 """How deep subgraphs and function calls may nest."""

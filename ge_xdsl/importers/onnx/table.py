@@ -17,23 +17,37 @@ Converter: TypeAlias = "Callable[[Node, Builder], SSAValue | Sequence[SSAValue]]
 
 FAMILIES: dict[str, str] = {
     "activation": (
-        "Elu Gelu HardSigmoid HardSwish LeakyRelu LogSoftmax Relu Sigmoid Softmax Softplus Tanh"
+        "Celu Elu Gelu HardSigmoid HardSwish LeakyRelu LogSoftmax Mish PRelu Relu Selu Shrink "
+        "Sigmoid Softmax Softplus Softsign Swish Tanh ThresholdedRelu"
     ),
+    "arg": "ArgMax ArgMin Hardmax",
+    "bitwise": "BitCast BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor Xor",
     "cast": "Cast CastLike",
-    "compare": "And Equal Greater GreaterOrEqual Less LessOrEqual Not Or Where",
+    "compare": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Where",
     "concat": "Concat Split",
     "control": "If Loop Scan",
     "conv": "Conv",
+    "cumulative": "CumProd CumSum",
     "data": "Constant Dropout Identity",
-    "elementwise": "Add Clip Div Max Min Mul Pow Sub Sum",
-    "index": "ConstantOfShape Gather GatherElements Range",
+    "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
+    "index": (
+        "Compress ConstantOfShape EyeLike Gather GatherElements GatherND NonZero OneHot Range"
+    ),
     "matmul": "Gemm MatMul",
     "norm": "BatchNormalization InstanceNormalization LayerNormalization",
     "pool": "AveragePool GlobalAveragePool GlobalMaxPool MaxPool",
-    "reduce": "ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum",
+    "reduce": (
+        "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
+        "ReduceSum ReduceSumSquare"
+    ),
+    "scatter": "Scatter ScatterElements ScatterND",
     "shape": "Expand Flatten Reshape Shape Size Squeeze Tile Transpose Unsqueeze",
     "slice": "Pad Slice",
-    "unary": "Abs Ceil Cos Erf Exp Floor Log Neg Reciprocal Round Sign Sin Sqrt",
+    "sort": "TopK",
+    "unary": (
+        "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal "
+        "Round Sign Sin Sinh Sqrt Tan"
+    ),
 }
 """Family file -> the ONNX ops it converts, space-separated."""
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from onnx import TensorProto
 
     from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.importers.onnx.node import Node
 
 ELEMENT_TYPES: dict[int, DataType] = {
     1: DataType.DT_FLOAT,
@@ -72,6 +73,17 @@ def element_type(number: int) -> DataType:
     if found is None:
         raise ValueError(f"element type is {_type_name(number)}, expected one that GE has")
     return found
+
+
+def type_attribute(node: Node, name: str, default: DataType | None = None) -> DataType:
+    """The GE element type that a node attribute names, required unless there is a default."""
+    if default is not None and not node.has(name):
+        return default
+    number = node.required_integer(name)
+    try:
+        return element_type(number)
+    except ValueError as error:
+        node.fail(f"attribute '{name}': {error}")
 
 
 def _type_name(number: int) -> str:

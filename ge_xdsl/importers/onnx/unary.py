@@ -8,7 +8,10 @@ from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
 
-SAME = "Abs Ceil Cos Erf Exp Floor Log Neg Reciprocal Round Sign Sin Sqrt"
+SAME = (
+    "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal Round "
+    "Sign Sin Sinh Sqrt Tan"
+)
 """The ops that GE has under the same name."""
 
 
