@@ -76,9 +76,9 @@ def selu(node: Node, g: Builder) -> SSAValue:
 
 
 def celu(node: Node, g: Builder) -> SSAValue:
-    """Celu with its three factors alike"""
+    """Celu; its third factor is that of the positive numbers."""
     alpha = node.floating("alpha", 1.0)
-    return g.op("Celu", node.input(0), alpha1=alpha, alpha2=alpha, alpha3=alpha)
+    return g.op("Celu", node.input(0), alpha1=alpha, alpha2=alpha, alpha3=1.0)
 
 
 def p_relu(node: Node, g: Builder) -> SSAValue:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
@@ -22,11 +22,29 @@ def bitwise_not(node: Node, g: Builder) -> SSAValue:
 
 
 def bit_shift(node: Node, g: Builder) -> SSAValue:
-    """LeftShift or RightShift"""
+    """LeftShift or RightShift
+
+    ONNX shifts by a count outside [0, bits) as far as it goes: to 0, or to -1 for negative
+    numbers to the right. GE takes the nearest count inside, so that the rest is chosen here.
+    """
     direction = node.string("direction", "")
     if direction not in ("LEFT", "RIGHT"):
         node.fail(f"attribute 'direction' is '{direction}', expected 'LEFT' or 'RIGHT'")
-    return g.part(f"{direction.capitalize()}Shift", node.input(0), node.input(1))
+    x, count = node.input(0), node.input(1)
+    bits = 8 * numpy_dtype(g.dtype(x)).itemsize
+    op_type = f"{direction.capitalize()}Shift"
+    known = g.known(count)
+    if known is not None and all(0 <= n < bits for n in known):
+        return g.part(op_type, x, count)
+    inside = g.part("Less", count, g.like(bits, count))
+    signed = numpy_dtype(g.dtype(x)).kind == "i"
+    if signed:
+        natural = g.part("GreaterEqual", count, g.like(0, count))
+        inside = g.part("LogicalAnd", inside, natural)
+    if signed and direction == "RIGHT":
+        return g.part(op_type, x, g.part("SelectV2", inside, count, g.like(bits - 1, count)))
+    shifted = g.part(op_type, x, count)
+    return g.part("SelectV2", inside, shifted, g.part("ZerosLike", shifted))
 
 
 def bit_cast(node: Node, g: Builder) -> SSAValue:

@@ -37,6 +37,7 @@ class Functions:
         self.local: dict[tuple[str, str, str], FunctionProto] = {
             (*key_of(f.domain, f.name), f.overload): f for f in model.functions
         }
+        self.opset = opsets_of(model.opset_import).get("", 0)
         self.expanded = 0
 
     def of_operator_set(self, node: Node, proto: NodeProto, domain: str) -> FunctionProto | None:
@@ -55,8 +56,8 @@ class Functions:
             return None
         function = FunctionProto()
         function.ParseFromString(data)
-        if not function.opset_import:
-            function.opset_import.add(domain="", version=node.opset)
+        if not any(key_of(entry.domain, "")[0] == "" for entry in function.opset_import):
+            function.opset_import.add(domain="", version=self.opset or defs.onnx_opset_version())
         defaults = {attr.name for attr in function.attribute_proto}
         for name, attribute in schema.attributes.items():
             default = attribute.default_value
@@ -78,9 +79,15 @@ def _body(schema: Any, node: Node, proto: NodeProto) -> bytes | None:
     if not versions:
         return None
     types = [_type_of(value.type if value is not None else None) for value in node.inputs]
+    resolved = type(proto)()
+    resolved.CopyFrom(proto)
+    del resolved.attribute[:]
+    for name, attribute in node.attrs.items():  # of a function body they refer to its caller's
+        resolved.attribute.add().CopyFrom(attribute)
+        resolved.attribute[-1].name = name
     try:
         return schema.get_context_dependent_function_with_opset_version(
-            max(versions), proto.SerializeToString(), types
+            max(versions), resolved.SerializeToString(), types
         )
     except Exception as error:  # whatever the C++ side of the package raises
         text = str(error).strip().split("\n")[0]

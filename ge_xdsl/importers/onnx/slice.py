@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
@@ -39,24 +40,31 @@ def pad(node: Node, g: Builder) -> SSAValue:
         return g.part("PadV3", x, g.helper(pairs, "int32"), value, mode=MODES[mode])
     paddings = node.input(1)
     if (axes := node.optional(3)) is not None:
-        paddings = g.helper(_all_pads(node, g, paddings, axes), "int64")
+        paddings = _all_pads(node, g, paddings, axes)
     fill = node.optional(2)
+    if fill is not None and mode != "constant":
+        fill = None
     return g.op("PadV3", x, paddings, fill, mode=MODES[mode], paddings_contiguous=False)
 
 
-def _all_pads(node: Node, g: Builder, paddings: SSAValue, axes: SSAValue) -> list[int]:
-    """Pads of every dimension from those of some axes."""
+def _all_pads(node: Node, g: Builder, paddings: SSAValue, axes: SSAValue) -> SSAValue:
+    """Pads of every dimension from those of some axes, where these are no constants by writing
+    them into zeros."""
     rank = g.rank(node.input(0), "axes")
     given, places = g.known(paddings), g.known(axes)
     if given is None or places is None:
-        node.fail("pads or axes are no constants, expected both to be")
+        wide = g.cast(axes, DataType.DT_INT64)
+        first = g.part("FloorMod", wide, g.scalar(rank, "int64"))
+        after = g.part("Add", first, g.scalar(rank, "int64"))
+        indices = g.part("ConcatD", [first, after], concat_dim=0, N=2)
+        return g.part("ScatterElements", g.helper([0] * (2 * rank), "int64"), indices, paddings)
     count = len(places)
     if len(given) != 2 * count or any(not -rank <= a < rank for a in places):
         node.fail(f"pads are {given} for axes {places}, expected two per axis in rank {rank}")
     pads = [0] * (2 * rank)
     for k, axis in enumerate(places):
         pads[axis % rank], pads[rank + axis % rank] = given[k], given[count + k]
-    return pads
+    return g.helper(pads, "int64")
 
 
 TABLE: dict[str, Converter] = {"Pad": pad, "Slice": slice_}

@@ -37,9 +37,16 @@ ELEMENT_TYPES: dict[int, DataType] = {
     16: DataType.DT_BF16,
     17: DataType.DT_FLOAT8_E4M3FN,
     19: DataType.DT_FLOAT8_E5M2,
+    22: DataType.DT_INT4,
+    23: DataType.DT_FLOAT4_E2M1,
     24: DataType.DT_FLOAT8_E8M0,
+    25: DataType.DT_UINT2,
+    26: DataType.DT_INT2,
 }
-"""TensorProto.DataType -> GE element type; types that GE lacks, and packed ones, are left out."""
+"""TensorProto.DataType -> GE element type; types that GE lacks are left out."""
+
+PACKED = {22: 4, 23: 4, 25: 2, 26: 2}
+"""TensorProto.DataType -> bits of an element, for the types that share bytes."""
 
 ELEMENT_LIMIT = 2**40
 """Most elements of one tensor that a model may declare."""
@@ -127,17 +134,23 @@ class TensorReader:
         dtype = numpy_dtype(element_type(tensor.data_type))
         if dtype.hasobject:
             raise ValueError("element type is STRING, expected numbers")
+        bits = PACKED.get(tensor.data_type)
+        size = count * dtype.itemsize if bits is None else -(-count * bits // 8)
         if tensor.data_location == tensor.EXTERNAL:
-            data = self._external(tensor, count * dtype.itemsize)
+            data = self._external(tensor, size)
         elif data is None and tensor.HasField("raw_data"):
             data = memoryview(tensor.raw_data)
-        if data is None:
+        if data is None and bits is None:
             return _typed(tensor, count, dtype).reshape(shape)
-        if len(data) != count * dtype.itemsize:
+        if data is None:
+            data = memoryview(_packed_bytes(tensor, size))
+        if len(data) != size:
             raise ValueError(
-                f"has {len(data)} bytes of data, expected {count * dtype.itemsize} "
+                f"has {len(data)} bytes of data, expected {size} "
                 f"for {'x'.join(map(str, shape)) or 'a scalar'} {dtype.name}"
             )
+        if bits is not None:
+            return _unpacked(data, count, bits).view(dtype).reshape(shape)
         array = np.frombuffer(data, dtype, count) if count else np.zeros(0, dtype)
         if dtype == np.bool_ and count and array.view(np.uint8).max() > 1:
             array = array.view(np.uint8) != 0
@@ -169,6 +182,27 @@ class TensorReader:
                     b"" if empty else mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
                 )
         return self.maps[path]
+
+
+def _packed_bytes(tensor: TensorProto, size: int) -> bytes:
+    """The bytes of a packed tensor that is given element by element, one byte in each."""
+    import numpy as np
+
+    values = np.array(tensor.int32_data, np.int32)
+    if values.size != size:
+        raise ValueError(f"has {values.size} values in int32_data, expected {size}")
+    if size and not -128 <= values.min() <= values.max() <= 255:
+        raise ValueError("has a value in int32_data that is out of range, expected a byte")
+    return values.astype(np.uint8).tobytes()
+
+
+def _unpacked(data: memoryview, count: int, bits: int) -> Array:
+    """The elements of `bits` bits each, lowest bits of a byte first, one byte for each."""
+    import numpy as np
+
+    packed = np.frombuffer(data, np.uint8)
+    parts = [packed >> shift & (1 << bits) - 1 for shift in range(0, 8, bits)]
+    return np.stack(parts, axis=-1).reshape(-1)[:count]
 
 
 def _natural(text: str, what: str) -> int:
