@@ -7,7 +7,7 @@ from op_witness import BF16, F16, F32, I32, I64, assert_close, sample
 
 
 @pytest.mark.parametrize("dtype", [F32, F16, I32, np.bool_])
-@pytest.mark.parametrize("index_shape", [(2,), (3, 1), (2, 2, 3)])
+@pytest.mark.parametrize("index_shape", [(2,), (3,), (3, 1), (2, 2, 3)])
 def test_gather_nd_as_onnx(index_shape, dtype):
     x = sample("any", (4, 5, 6), dtype)
     indices = np.random.default_rng(1).integers(-4, 4, index_shape)

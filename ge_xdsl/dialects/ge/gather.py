@@ -71,7 +71,7 @@ class GatherNdOp(GeOp):
         places = flat_places(indices, x.shape)
         tail = x.shape[depth:]
         rows = x.reshape(math.prod(x.shape[:depth]), math.prod(tail))
-        return rows[places].reshape(*indices.shape[:-1], *tail)
+        return rows[places].reshape((*indices.shape[:-1], *tail))
 
 
 class GatherV2DOp(GeOp):
@@ -153,7 +153,7 @@ class GatherOp(GeOp):
         rows = math.prod(head)
         flat = x.reshape(rows, x.shape[batch], math.prod(tail))
         found = flat[np.arange(rows)[:, None], picks.reshape(rows, -1)]
-        return found.reshape(*head, *indices.shape[batch:], *tail)
+        return found.reshape((*head, *indices.shape[batch:], *tail))
 
 
 class EmbeddingOp(GeOp):

@@ -79,6 +79,13 @@ FAMILIES: dict[str, str] = {
     "pool_adaptive": "AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d "
     "AdaptiveAvgPool2dGrad",
     "pool_gradient": "AvgPoolGrad AvgPoolV2Grad AvgPoolV2GradD AvgPool3DGrad AvgPool3DGradD",
+    "diagonal": "Diag DiagD DiagPart DiagPartD DiagFlat DiagV2 MatrixDiag MatrixDiagD "
+    "MatrixDiagPart MatrixDiagPartD MatrixSetDiag MatrixSetDiagD Tril Triu Trilu MatrixBandPart "
+    "Eye FillDiagonal",
+    "linalg": "MatrixDeterminant LogMatrixDeterminant Slogdet MatrixInverse Cholesky MatrixSolve "
+    "MatrixTriangularSolve Trace Dot Ger Cross Einsum LpNorm LpNormV2 L2Loss",
+    "statistics": "ReduceLogSum ReduceLogSumExp EuclideanNorm EuclideanNormD ReduceMeanWithCast "
+    "SquareSumV1 SquareSumV2 SquareSumAll ReduceMeanVariance ReduceStd ReduceStdV2 ReduceVar",
 }
 """Family file -> the op types it defines, space-separated."""
 

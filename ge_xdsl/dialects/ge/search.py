@@ -475,7 +475,7 @@ class DenseBincountOp(_Counts):
             found[place] = 1
         else:
             np.add.at(found, place, each)
-        return found.reshape(*input.shape[:-1], count)
+        return found.reshape((*input.shape[:-1], count))
 
 
 _MATRIX_TYPES = {
