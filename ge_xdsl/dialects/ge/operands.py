@@ -67,7 +67,7 @@ def check_rank(shape: Sequence[int], rank: int, name: str) -> None:
         raise VerifyException(f"{name} is {shape_text(shape)}, expected rank {rank}")
 
 
-def check_length(values: Sequence[int], length: int, name: str) -> None:
+def check_length(values: Sequence[object], length: int, name: str) -> None:
     """A list attribute or operand has `length` entries."""
     if len(values) != length:
         raise VerifyException(f"{name} has {len(values)} entries, expected {length}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
@@ -289,7 +290,7 @@ class _Pool1D(GeOp):
         import numpy as np
 
         windows = (self.window(x.shape[-1]),)
-        planes = x.reshape(1, int(np.prod(x.shape[:-1])), x.shape[-1])
+        planes: Array = x.reshape(1, prod(x.shape[:-1]), x.shape[-1])
         return reduce_windows(pad_planes(planes, windows, 0), windows, np.add)
 
 

@@ -247,7 +247,7 @@ class MaxPoolGradWithArgmaxV3Op(_ArgmaxV3):
         index = self.planes(argmax).reshape(n * c, -1).astype(np.int64)
         if index.size and not 0 <= index.min() <= index.max() < high * wide:
             raise ValueError(f"argmax is outside of [0, {high * wide}), expected plane positions")
-        y = np.zeros((n * c, high * wide), x.dtype)
+        y: Array = np.zeros((n * c, high * wide), x.dtype)
         rows: Array = np.arange(int(n * c)).reshape(-1, 1)
         np.add.at(y, (rows, index), self.planes(grad).reshape(n * c, -1))
         y = channels_as(y.reshape(planes.shape), self.data_format)

@@ -86,6 +86,8 @@ FAMILIES: dict[str, str] = {
     "MatrixTriangularSolve Trace Dot Ger Cross Einsum LpNorm LpNormV2 L2Loss",
     "statistics": "ReduceLogSum ReduceLogSumExp EuclideanNorm EuclideanNormD ReduceMeanWithCast "
     "SquareSumV1 SquareSumV2 SquareSumAll ReduceMeanVariance ReduceStd ReduceStdV2 ReduceVar",
+    "resize": "Resize ResizeBilinearV2 ResizeBilinearV2D ResizeNearestNeighborV2 "
+    "ResizeNearestNeighborV2D ResizeNearestNeighborV2Grad KeepRatioResizeBilinear ResizeBicubic",
 }
 """Family file -> the op types it defines, space-separated."""
 
