@@ -83,4 +83,7 @@ def nearest(word: str, known: Sequence[str]) -> str:
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    if not close:
+        lower = word.lower()
+        close = [name for name in known if name.lower() == lower]
     return f", did you mean '{close[0]}'?" if close else ""

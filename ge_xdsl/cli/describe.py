@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import inspect
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.errors import UsageError
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.prototype import Io, Prototype
+    from ge_xdsl.pattern.rule import Rule
 
 
 def answer(args: argparse.Namespace) -> str:
     """The text for --describe, --list-passes, --list-targets and --coverage."""
+    from ge_xdsl.passes import table
+
     parts: list[str] = []
     if args.describe:
-        parts.append(op_text(args.describe))
+        is_pass = args.describe in table.names()
+        parts.append(pass_text(args.describe) if is_pass else op_text(args.describe))
     if args.list_passes:
-        parts.append(passes_text())
+        from ge_xdsl.cli.options import load_user_passes
+
+        load_user_passes(args.load)
+        parts.append(passes_text() + user_passes_text())
     if args.list_targets:
         parts.append(targets_text())
     if args.coverage is not None:
@@ -34,6 +43,41 @@ def passes_text() -> str:
 
     width = max(map(len, table.names()))
     return "".join(f"{name:{width}}  {table.one_line(name)}\n" for name in table.names())
+
+
+def user_passes_text() -> str:
+    """The loaded user passes by stage and in running order, a line each; '' without any."""
+    from ge_xdsl.passes import registry
+
+    found = [item for stage in registry.STAGES for item in registry.passes_of(stage)]
+    width = max((len(item.name) for item in found), default=0)
+    lines = [f"{p.name:{width}}  {p.stage}, {p.kind}, {p.location or ''}" for p in found]
+    return "".join(f"{line.rstrip(' ,')}\n" for line in ["", "user passes:", *lines] if found)
+
+
+def pass_text(name: str) -> str:
+    """What a pass does, its options and their defaults, the passes of an alias, its rules."""
+    from ge_xdsl.passes import stages, table
+
+    if name in stages.ALIASES:
+        return "\n".join([name, *(f"  {item}" for item in stages.ALIASES[name])]) + "\n"
+    cls = table.pass_class(name)
+    doc = inspect.cleandoc(cls.__doc__ or "").split("\n")
+    lines = [name, *(f"  {line}".rstrip() for line in doc)]
+    fields = dataclasses.fields(cls)
+    lines += [f"  option {_option_text(item)}" for item in fields]
+    for rule in builtin_rules().get(name, ()):
+        lines.append(f"  rule {rule.name}: {_first_line(rule)}")
+    return "\n".join(lines) + "\n"
+
+
+def _option_text(option: dataclasses.Field[Any]) -> str:
+    from ge_xdsl.dialects.ge.assembly import value_text
+
+    name = option.name.replace("_", "-")
+    if option.default is dataclasses.MISSING or option.default is None:
+        return name
+    return f"{name} = {value_text(option.default)}"
 
 
 def targets_text() -> str:
@@ -74,20 +118,28 @@ def op_text(name: str) -> str:
 def rule_lines(op_type: str) -> list[str]:
     """The builtin rules that start at an op type, and whether it has a lowering."""
     from ge_xdsl.lowering import lowered_op_types
+
+    lines = [f"  lowering to aicore: {_yes(op_type in lowered_op_types())}"]
+    for name, rules in builtin_rules().items():
+        for rule in rules:
+            if op_type in rule.root_types:
+                lines.append(f"  {name} rule {rule.name}: {_first_line(rule)}")
+    return lines
+
+
+def builtin_rules() -> dict[str, Sequence[Rule]]:
+    """The builtin rules by the pass that applies them."""
     from ge_xdsl.rewrites import catalog
 
-    by_pass = {
+    return {
         "ge-simplify": catalog.simplify_rules(),
         "ge-fuse": catalog.fusion_rules(),
         "ge-decompose": catalog.decompose_rules(),
     }
-    lines = [f"  lowering to aicore: {_yes(op_type in lowered_op_types())}"]
-    for name, rules in by_pass.items():
-        for rule in rules:
-            if op_type in rule.root_types:
-                equation = inspect.cleandoc(rule.__doc__ or "").split("\n")[0]
-                lines.append(f"  {name} rule {rule.name}: {equation}")
-    return lines
+
+
+def _first_line(rule: Rule) -> str:
+    return inspect.cleandoc(rule.__doc__ or "").split("\n")[0]
 
 
 def prototype_lines(proto: Prototype) -> list[str]:

@@ -8,8 +8,14 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import report, run_tool
-from ge_xdsl.cli.options import Parser, add_pipeline, load_user_passes, session_of_args
-from ge_xdsl.errors import CompileError, UsageError
+from ge_xdsl.cli.options import (
+    Parser,
+    add_pipeline,
+    load_user_passes,
+    session_of_args,
+    warn_of_idle_files,
+)
+from ge_xdsl.errors import CompileError, UsageError, nearest
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -55,8 +61,10 @@ def parser() -> Parser:
         help="fail unless a pass applied exactly N rewrites",
     )
     made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
-    made.add_argument("--describe", metavar="OP", help="what is known about a GE op")
-    made.add_argument("--list-passes", action="store_true", help="all passes, a line each")
+    made.add_argument("--describe", metavar="OP", help="what is known about a GE op, or a pass")
+    made.add_argument(
+        "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
+    )
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
     return made
 
@@ -96,12 +104,25 @@ class Run:
         )
         load_user_passes(args.load)
         self.passes: list[ModulePass] = self.make_passes()
+        warn_of_idle_files(args.load, self.passes, self.session)
+        self.check_watched()
         output.check_writable(args.output)
 
     def make_passes(self) -> list[ModulePass]:
         from ge_xdsl.passes.pipeline import make_passes
 
         return [item for text in self.args.pipelines for item in make_passes(text)]
+
+    def check_watched(self) -> None:
+        """Raise UsageError when a dump is asked for around a pass that does not run."""
+        names = list(dict.fromkeys(item.name for item in self.passes))
+        for when in ("before", "after"):
+            for name in getattr(self.args, f"print_ir_{when}") or ():
+                if name and name not in names:
+                    hint = (
+                        nearest(name, names) or f", expected one of: {', '.join(names) or 'none'}"
+                    )
+                    raise UsageError(f"--print-ir-{when}={name} is not in the pipeline{hint}")
 
     def run(self) -> int:
         start = perf_counter()

@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ge_xdsl.errors import UsageError, nearest
 
 if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
     from ge_xdsl.passes.session import Session
 
 EXITS = "exit codes: 0 done; 1 the input, a pass or a check failed; 2 bad usage"
@@ -49,6 +51,9 @@ class Parser(argparse.ArgumentParser):
             flag, metavar=f"[{metavar}]", help=text, action="append" if repeat else "store"
         )
 
+    def format_help(self) -> str:
+        return super().format_help().replace(" [=", "[=")
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)
 
@@ -57,12 +62,15 @@ class Parser(argparse.ArgumentParser):
         words = [f"{word}=" if word in self.with_optional_value else word for word in argv]
         found, unknown = self.parse_known_args(words)
         if unknown:
-            raise UsageError(self.unknown(unknown[0]))
+            raise UsageError(self.unknown(unknown[0], argv))
         return found
 
-    def unknown(self, word: str) -> str:
+    def unknown(self, word: str, argv: Sequence[str]) -> str:
         """What is wrong with a word that no option takes."""
         if not word.startswith("-"):
+            before = argv[argv.index(word) - 1] if word in argv[1:] else ""
+            if before in self.with_optional_value:
+                return f"unexpected argument '{word}', did you mean {before}={word}?"
             return f"unexpected argument '{word}', expected one input"
         flag = word.split("=")[0]
         known = [option for action in self._actions for option in action.option_strings]
@@ -130,3 +138,17 @@ def load_user_passes(paths: Sequence[str]) -> None:
         from ge_xdsl.passes.loader import load
 
         load(paths)
+
+
+def warn_of_idle_files(
+    paths: Sequence[str], passes: Sequence[ModulePass], session: Session
+) -> None:
+    """Warn when the files of `--load` have no pass, or when no pass of the pipeline runs them."""
+    from ge_xdsl.passes import registry
+
+    if not paths:
+        return
+    if not registry.registered():
+        session.warn(f"--load {paths[0]} registers no pass, expected @register_fusion_pass")
+    elif all(item.name != "ge-custom-passes" for item in passes):
+        session.warn(f"--load {paths[0]} has no effect, expected -p ge-custom-passes with it")

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from ge_xdsl.pattern.explain import Explanation
     from ge_xdsl.pattern.statistics import Statistics
 
+NAMED = 5
+"""How many root nodes a hint names."""
+
 
 def parse_expected(entries: Sequence[str]) -> dict[str, int]:
     """`PASS:N` entries as pass name -> number of rewrites; raises UsageError."""
@@ -65,14 +68,25 @@ class Reports:
             self.show(self.explanation_text(self.explanation))
         if self.statistics is not None and self.stats_format is not None:
             stats = self.statistics
-            self.show(to_json(stats.as_json()) if self.stats_format else stats.as_table())
+            table = stats.as_table() if stats.counts else f"{nothing_ran('')}\n"
+            self.show(to_json(stats.as_json()) if self.stats_format else table)
         wrong = [name for name, count in self.expected.items() if self.differs(name, count)]
         return int(bool(wrong))
 
     def explanation_text(self, explanation: Explanation) -> str:
         if self.as_json:
             return to_json(explanation.as_json())
-        return explanation.as_text() or f"{nothing_ran(explanation.pass_name)}\n"
+        if text := explanation.as_text():
+            return text
+        at = f" at '{explanation.node}'" if explanation.node else ""
+        hint = (
+            nearest(explanation.pass_name, [*explanation.others]) if not explanation.rules else ""
+        )
+        if not hint and explanation.roots:
+            roots = [name for name in explanation.roots if name]
+            known = f", expected a root: {listed(roots)}"
+            hint = nearest(explanation.node, roots) or known
+        return f"{nothing_ran(explanation.pass_name)}{at}{hint}\n"
 
     def show(self, text: str) -> None:
         """Print a report."""
@@ -103,6 +117,12 @@ class Reports:
         message = f"rewrote {applied} sites, expected {expected}"
         report(CompileError(message, subject=name, notes=notes).render())
         return True
+
+
+def listed(names: Sequence[str]) -> str:
+    """The first names, quoted, and how many more there are."""
+    shown = ", ".join(f"'{name}'" for name in names[:NAMED])
+    return shown if len(names) <= NAMED else f"{shown} and {len(names) - NAMED} more"
 
 
 def nothing_ran(name: str) -> str:

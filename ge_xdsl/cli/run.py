@@ -7,7 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import run_tool
-from ge_xdsl.cli.options import Parser, add_pipeline, load_user_passes, session_of_args
+from ge_xdsl.cli.options import (
+    Parser,
+    add_pipeline,
+    load_user_passes,
+    session_of_args,
+    warn_of_idle_files,
+)
 from ge_xdsl.errors import UsageError
 
 if TYPE_CHECKING:
@@ -28,7 +34,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def parser() -> Parser:
     """The options of ge-run."""
-    made = Parser("ge-run", "Run a GE graph on arrays and show, save or compare its outputs.")
+    made = Parser(
+        "ge-run",
+        "Run a GE graph on arrays and show, save or compare its outputs. The line of an output has "
+        "its name, shape, type and a digest of its values: equal digests are equal arrays.",
+    )
     made.add_argument("input", metavar="MODEL", help=".mlir or .onnx file, - for stdin")
     made.add_argument(
         "--input", dest="arrays", action="append", default=[], metavar="NAME=FILE.npy"
@@ -104,6 +114,7 @@ class Run:
         self.session = session_of_args(args)
         load_user_passes(args.load)
         self.passes = [item for text in args.pipelines for item in make_passes(text)]
+        warn_of_idle_files(args.load, self.passes, self.session)
         check_writable(args.save_outputs)
 
     def run(self) -> int:

@@ -40,6 +40,10 @@ class GeCustomPassesPass(ModulePass):
             raise UsageError(f"stage is '{self.stage}', expected one of {known}{hint}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = [user_pass.name for user_pass in registry.registered()]
+        if self.only and self.only not in names:
+            known = nearest(self.only, names) or f", expected one of: {', '.join(names) or 'none'}"
+            raise UsageError(f"no user pass '{self.only}' is loaded{known}")
         for stage in (self.stage,) if self.stage else registry.STAGES:
             for func in functions(op):
                 run_stage(func, stage, session_of(ctx), self.only)

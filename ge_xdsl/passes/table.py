@@ -30,10 +30,19 @@ def pass_class(name: str) -> type[ModulePass]:
     """The class of a pass; raises UsageError for a name that no pass has."""
     place = PASSES.get(name)
     if place is None:
-        hint = nearest(name, names()) or ", see ge-opt --list-passes"
+        hint = _user_pass_hint(name) or nearest(name, names()) or ", see ge-opt --list-passes"
         raise UsageError(f"unknown pass '{name}'{hint}")
     module, cls = place.split(":")
     return getattr(import_module(f"ge_xdsl.passes.{module}"), cls)
+
+
+def _user_pass_hint(name: str) -> str:
+    """How to run a user pass, which is no pass of a pipeline."""
+    from ge_xdsl.passes import registry
+
+    if all(user_pass.name != name for user_pass in registry.registered()):
+        return ""
+    return f", it is a user pass, expected 'ge-custom-passes{{only={name}}}'"
 
 
 def names() -> list[str]:
@@ -44,6 +53,8 @@ def names() -> list[str]:
 def one_line(name: str) -> str:
     """The first line of a pass's documentation."""
     if name in stages.ALIASES:
-        return f"Alias of {len(stages.ALIASES[name])} passes in order, see passes/stages.py."
+        return (
+            f"Alias of {len(stages.ALIASES[name])} passes in order, see ge-opt --describe {name}."
+        )
     doc = pass_class(name).__doc__ or ""
     return doc.strip().split("\n")[0]

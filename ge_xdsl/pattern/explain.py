@@ -52,12 +52,19 @@ class Explanation:
         self.node = node
         """Only attempts at this root node are kept, '' for all."""
         self.rules: dict[tuple[str, str], RuleExplanation] = {}
+        self.others: dict[str, None] = {}
+        """The passes that ran and are not kept, for hints."""
+        self.roots: dict[str, None] = {}
+        """The root nodes of the kept pass that are not kept, for hints."""
 
     def attempt(
         self, pass_name: str, rule: str, root: GeOp, outcome: Outcome, micros: float
     ) -> None:
         """Keep an attempt's outcome."""
-        if self.pass_name not in ("", pass_name) or self.node not in ("", root.node_name):
+        if self.pass_name not in ("", pass_name):
+            return
+        if self.node not in ("", root.node_name):
+            self.roots[root.node_name] = None
             return
         entry = self.rules.setdefault((pass_name, rule), RuleExplanation())
         name = root.node_name or root.op_type
@@ -75,7 +82,9 @@ class Explanation:
 
     def swept(self, pass_name: str, rule: str, tried: int, micros: float) -> None:
         """Make sure that a rule which found no root is listed too."""
-        if self.pass_name in ("", pass_name) and not self.node:
+        if self.pass_name not in ("", pass_name):
+            self.others[pass_name] = None
+        elif not self.node:
             self.rules.setdefault((pass_name, rule), RuleExplanation())
 
     def as_json(self) -> list[dict[str, Any]]:

@@ -145,6 +145,22 @@ def test_a_text_with_random_bytes(folder, capsys, seed):
         (["good.mlir", "--input-format", "onx"], 2, "input format is 'onx', expected mlir or onnx"),
         (["m.onnx", "--split-input-file"], 2, "--split-input-file with input 'm.onnx', expected"),
         (["--describe", "Conv2"], 2, "Conv2 is no known op, expected a GE op type, did you mean"),
+        (
+            ["--describe", "gemm"],
+            2,
+            "gemm is no known op, expected a GE op type, did you mean 'GEMM'",
+        ),
+        (["good.mlir", "--explain", "P"], 2, "unexpected argument 'P', did you mean --explain=P?"),
+        (
+            ["good.mlir", "-p", "ge-dce", "--print-ir-after=ge-dc"],
+            2,
+            "--print-ir-after=ge-dc is not in the pipeline, did you mean 'ge-dce'?",
+        ),
+        (
+            ["good.mlir", "-p", "ge-dce,ge-cse", "--print-ir-before=x"],
+            2,
+            "--print-ir-before=x is not in the pipeline, expected one of: ge-dce, ge-cse",
+        ),
     ],
 )
 def test_wrong_arguments_of_ge_opt(folder, capsys, argv, code, error):

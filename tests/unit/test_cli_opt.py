@@ -212,6 +212,18 @@ def test_lists(capsys):
     assert "24 cube and  48 vector cores" in out.splitlines()[0]
 
 
+def test_describe_of_a_pass(capsys):
+    from ge_xdsl.passes import stages
+
+    code, out, _ = call(["--describe", "ge-fuse"], capsys)
+    lines = out.splitlines()
+    assert (code, lines[0]) == (0, "ge-fuse")
+    assert "  option only = []" in lines
+    assert "  rule FuseMatMulBias: Add(MatMul(x1, x2), b) -> MatMul(x1, x2, bias = b)" in lines
+    _, out, _ = call(["--describe", "ge-compile"], capsys)
+    assert [line.strip() for line in out.splitlines()[1:]] == list(stages.COMPILE)
+
+
 # Parts and expected diagnostics
 
 PARTS = """func.func @a(%x: tensor<2xf32>) -> tensor<2xf32> {
@@ -305,6 +317,23 @@ def test_stats_and_explanations_of_no_rules(folder, capsys):
     assert code == 0
     assert out.startswith("builtin.module {")
     assert err == "no rule of 'ge-fuse' was tried\n[]\n"
+    assert call(["a.mlir", "--stats", "-o", "b.mlir"], capsys) == (0, "no rule was tried\n", "")
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer"),
+    [
+        ("ge-simplfy", "no rule of 'ge-simplfy' was tried, did you mean 'ge-simplify'?"),
+        (
+            "ge-simplify@x",
+            "no rule of 'ge-simplify' was tried at 'x', expected a root: 'a', 'dead'",
+        ),
+        ("@deat", "no rule was tried at 'deat', did you mean 'dead'?"),
+    ],
+)
+def test_an_explanation_of_nothing_names_what_there_is(folder, capsys, asked, answer):
+    argv = ["a.mlir", "-p", "ge-simplify", f"--explain={asked}", "-o", "b.mlir"]
+    assert call(argv, capsys) == (0, f"{answer}\n", "")
 
 
 def test_reports_go_to_stdout_when_the_graph_does_not(folder, capsys):
