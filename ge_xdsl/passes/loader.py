@@ -10,6 +10,7 @@ import hashlib
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import sysconfig
 import traceback
@@ -20,7 +21,7 @@ from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from types import ModuleType
 
-from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.errors import CompileError, Location, nearest
 from ge_xdsl.passes import registry
 
 ENV_PY_PASS_PATH = "ASCEND_GE_PY_PASS_PATH"
@@ -29,6 +30,8 @@ ENV_PY_PASS_PATH = "ASCEND_GE_PY_PASS_PATH"
 MODULE_PREFIX = "_ge_py_pass_"
 ALIAS = "ge"
 PACKAGE = "ge_xdsl.compat.ge"
+
+_NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
 _loaded: dict[Path, str] = {}
 """Canonical path of a loaded file or package -> its module name."""
@@ -246,9 +249,22 @@ def load_error(error: BaseException, path: Path) -> PassLoadError:
         return PassLoadError(f"syntax error: {error.msg}", place, error)
     line = user_line(error, path.parent)
     place = line or Location(str(path))
-    text = str(error)
-    cause = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return PassLoadError(f"loading the pass file raised {cause}", place, error)
+    return PassLoadError(f"loading the pass file raised {cause_of(error)}", place, error)
+
+
+def cause_of(error: BaseException) -> str:
+    """What user code raised, as `Type: text`, with the name that was probably meant."""
+    text, hint = str(error), ""
+    wanted = _NOT_IN_MODULE.match(text) if isinstance(error, ImportError) else None
+    if wanted is not None:
+        name, module = wanted[1], wanted[2]
+        shown = ALIAS + module.removeprefix(PACKAGE) if module.startswith(PACKAGE) else module
+        text = f"cannot import name '{name}' from '{shown}'"
+        hint = nearest(name, dir(sys.modules.get(module)))
+    elif isinstance(error, AttributeError) and error.name and error.obj is not None:
+        owner = error.obj if isinstance(error.obj, ModuleType) else type(error.obj)
+        hint = nearest(error.name, [name for name in dir(owner) if not name.startswith("_")])
+    return f"{type(error).__name__}: {text}{hint}" if text else type(error).__name__
 
 
 def user_line(error: BaseException, folder: Path | None = None) -> Location | None:

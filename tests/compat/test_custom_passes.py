@@ -31,6 +31,7 @@ from ge_xdsl.errors import CompileError, PassError, UsageError
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.explain import Explanation
+from ge_xdsl.pattern.statistics import Statistics
 
 BEFORE = PassStage.BEFORE_INFER_SHAPE
 AFTER = PassStage.AFTER_INFER_SHAPE
@@ -426,6 +427,22 @@ def test_requirements_that_raise_skip_the_match():
 # FusionBasePass
 
 
+def test_a_run_is_in_the_reports():
+    explanation, statistics = Explanation(), Statistics()
+    define(base=FusionBasePass, run=lambda self, graph, context: None)
+    run(parse_module(RELUS), Session(recorders=[explanation, statistics]))
+    assert explanation.as_text() == "P: 0 of 0 sites rewritten\n"
+    [entry] = statistics.as_json()
+    assert (entry["pass"], entry["rule"], entry["applied"]) == ("P", "P", 0)
+
+
+def test_the_text_of_an_exception_is_told_once():
+    define(base=FusionBasePass, run=lambda self, graph, context: graph.find_nodes())
+    error = fails()
+    assert "raised AttributeError: 'Graph' object has no attribute 'find_nodes'" in error.message
+    assert not any("set_error_message" in note for note in error.notes)
+
+
 def test_a_pass_edits_the_live_graph():
     def cut_second_relu(self, graph, context):
         a, b, c = (graph.find_node_by_name(n) for n in "abc")
@@ -524,6 +541,15 @@ def test_decompose():
     assert session.messages == []
     assert sorted(op_types(module)) == ["Add", "Const", "Relu", "Relu", "Relu", "Relu", "Sub"]
     verify(module)
+
+
+def test_an_op_type_that_is_no_op_is_told():
+    cls = type("Made", (DecomposePass,), {"replacement": lambda self, node: None})
+    register_decompose_pass(name="D", stage=AFTER, op_types=["Absz", "Neg"])(cls)
+    [message] = run(parse_module(RELUS)).messages
+    assert message == (
+        "warning: pass 'D': op type Absz is no known op, expected a GE op type, did you mean 'Abs'?"
+    )
 
 
 def test_decompose_failures():

@@ -122,6 +122,21 @@ BROKEN = [
     ("def f(:\n", 1, "syntax error: invalid syntax"),
     ("import no_such_module_anywhere\n", 1, "loading the pass file raised ModuleNotFoundError"),
     ("from ge.es.math import NoSuchOp\n", 1, "ImportError: cannot import name 'NoSuchOp'"),
+    (
+        "from ge.es.all import MatMull\n",
+        1,
+        r"cannot import name 'MatMull' from 'ge\.es\.all', did you mean 'MatMul'\?$",
+    ),
+    (
+        "import ge.passes\nge.passes.PaternFusionPass\n",
+        2,
+        "no attribute 'PaternFusionPass', did you mean 'PatternFusionPass'",
+    ),
+    (
+        PASS.format(name="P").replace("PassStage.BEFORE_INFER_SHAPE", "'Before'"),
+        4,
+        "stage of pass 'P' is 'Before', expected one of PassStage.BEFORE_INFER_SHAPE, ",
+    ),
     ("\nraise SystemExit\n", 2, "loading the pass file raised SystemExit"),
     ("\x00", 0, "loading the pass file raised|syntax error: source code"),
 ]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterable, Sequence
+from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from xdsl.dialects.func import FuncOp
@@ -25,8 +26,9 @@ from ge_xdsl.compat.ge.passes.values import (
 from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.errors import CompileError, Location, PassError
-from ge_xdsl.passes.loader import user_line
+from ge_xdsl.passes.loader import cause_of, user_line
 from ge_xdsl.passes.registry import Runner, StageRun, running
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, decompose, run_ge
@@ -108,23 +110,24 @@ class _Adapter:
     def fail(self, hook: str, error: BaseException | str, root: Operation | None) -> NoReturn:
         """Raise the PassError of a hook that raised or gave something wrong."""
         cause = error if isinstance(error, BaseException) else None
-        text = error if isinstance(error, str) else f"raised {_cause(error)}"
+        text = error if isinstance(error, str) else f"raised {cause_of(error)}"
         at = f" at {describe(root)}" if root is not None else ""
-        notes = [f"set_error_message: {self.stage.error_message}"]
+        message = self.stage.error_message
+        notes = [f"set_error_message: {message}"] if message and message not in text else []
         where = location_of(root) if root is not None else None
         matched = [f"the match is at {where}"] if where is not None else []
         failure = PassError(
             f"{hook}{at} {text}",
             subject=f"pass '{self.descriptor.pass_name}'",
             location=self.place(hook, cause),
-            notes=[*(notes if self.stage.error_message else []), *matched],
+            notes=[*notes, *matched],
         )
         note_error(failure.render())
         raise failure from cause
 
     def warn(self, hook: str, error: BaseException, taken_as: str) -> str:
         """Note that a hook raised and what that counts as; the text without the place."""
-        text = f"{hook} raised {_cause(error)}, taken as {taken_as}"
+        text = f"{hook} raised {cause_of(error)}, taken as {taken_as}"
         place = self.place(hook, error)
         prefix = f"{place}: " if place is not None else ""
         self.stage.session.warn(f"{prefix}pass '{self.descriptor.pass_name}': {text}")
@@ -142,22 +145,19 @@ class _Adapter:
             self.fail(hook, f"returned a graph that was used before: {error}", root)
 
 
-def _cause(error: BaseException) -> str:
-    text = str(error)
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
-
-
 class _FusionAdapter(_Adapter):
     """A FusionBasePass: its `run` edits the live graph."""
 
     def run(self, block: Block, context: PassContext) -> bool:
         self.stage.before_change()
         graph = Graph._create_from(block, owns_handle=False)
+        started = perf_counter()
         try:
             status = self.instance.run(graph, context)
         except _Raised as error:
-            self.stage.error_message = self.stage.error_message or _cause(error)
+            self.stage.error_message = self.stage.error_message or cause_of(error)
             self.fail("run", error, None)
+        self.swept((perf_counter() - started) * 1e6)
         if status is None or status is True or status == NOT_CHANGED:
             return status != NOT_CHANGED
         if not isinstance(status, int):
@@ -166,6 +166,12 @@ class _FusionAdapter(_Adapter):
         if status is False or status != 0:
             self.fail("run", f"returned {status!r}, expected None, True or 0 for success", None)
         return True
+
+    def swept(self, micros: float) -> None:
+        """Note that the pass ran; each replace and each reported fusion notes itself."""
+        name = self.descriptor.pass_name
+        for recorder in self.stage.session.recorders:
+            recorder.swept(name, name, 0, micros)
 
 
 class _PatternAdapter(_Adapter):
@@ -260,6 +266,13 @@ class _PatternAdapter(_Adapter):
 
 class _DecomposeAdapter(_Adapter):
     """A DecomposePass: hooks over single nodes."""
+
+    def __init__(self, descriptor: PassDescriptor, run: StageRun) -> None:
+        super().__init__(descriptor, run)
+        for op_type in descriptor.op_types:
+            if op_class(op_type) is None:
+                subject, message = unknown_op(op_type)
+                run.session.warn(f"pass '{descriptor.pass_name}': op type {subject} {message}")
 
     def run(self, block: Block, context: PassContext) -> bool:
         return _driven(

@@ -105,6 +105,9 @@ def _op_types(given: object) -> list[str]:
 def _register(cls: type, name: str, stage: PassStage, kind: str, op_types: list[str]) -> None:
     from ge_xdsl.compat.ge.passes.adapters import open_pass
 
+    if getattr(stage, "value", stage) not in engine.STAGES:
+        known = ", ".join(f"PassStage.{item.name}" for item in PassStage)
+        raise ValueError(f"stage of pass '{name}' is {stage!r}, expected one of {known}")
     key = f"{cls.__module__}:{cls.__name__}:{name}"
     descriptor = PassDescriptor(
         key, name, cls.__module__, cls.__name__, stage, kind, cls, list(op_types)
