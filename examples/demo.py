@@ -24,16 +24,17 @@ def say(text: str) -> None:
     print(f"\n\033[1m{text}\033[0m" if sys.stdout.isatty() else f"\n{text}", flush=True)
 
 
-def run(*command: str, show: int = 40) -> str:
-    """Print a command, run it, print the first `show` lines of what it says."""
+def run(*command: str, show: int = 40, last: int = 0) -> str:
+    """Print a command, run it, print the first `show` and the `last` lines of what it says."""
     print(f"$ {shlex.join(command)}", flush=True)
     program = [sys.executable, "-m", TOOLS[command[0]], *command[1:]]
     done = subprocess.run(program, cwd=PROJECT, capture_output=True, text=True, check=False)
     lines = (done.stdout + done.stderr).splitlines()
-    for line in lines[:show]:
+    if len(lines) > show + last:
+        left_out = len(lines) - show - last
+        lines[show : len(lines) - last] = [f"... {left_out} more lines"]
+    for line in lines:
         print(f"  {line}")
-    if len(lines) > show:
-        print(f"  ... {len(lines) - show} more lines")
     if done.returncode:
         sys.exit(f"the command failed with exit code {done.returncode}")
     return done.stdout
@@ -55,15 +56,6 @@ def model_file() -> tuple[str, str]:
     return SMALL, f"models/{SMALL}.onnx"
 
 
-def print_counts(before: dict[str, int], after: dict[str, int]) -> None:
-    """Op counts before and after, those that changed."""
-    print(f"  {'op type':<28} before  after")
-    for op in sorted({*before, *after}):
-        if before.get(op, 0) != after.get(op, 0):
-            print(f"  {op:<28} {before.get(op, 0):6} {after.get(op, 0):6}")
-    print(f"  {'all ops':<28} {sum(before.values()):6} {sum(after.values()):6}")
-
-
 def main() -> None:
     """Run all steps."""
     start = time.perf_counter()
@@ -73,12 +65,13 @@ def main() -> None:
 
     say("2. Your passes and the builtin ones: what each rule tried, matched and rewrote")
     run("ge-opt", model, "--load", PASSES, "-p", pipeline, "--stats", "-o", f"models/{name}.mlir")
-    print("  op counts, from Python:")
+    print("  the same from Python, with the op counts:")
     print(f"  >>> report = gx.optimize(gx.load({model!r}), [{PASSES!r}], pipeline={pipeline!r})")
     import ge_xdsl as gx
 
     report = gx.optimize(gx.load(PROJECT / model), [PROJECT / PASSES], pipeline=pipeline)
-    print_counts(dict(report.before), dict(report.after))
+    print("  >>> print(report)")
+    print("  " + str(report).replace("\n", "\n  "))
 
     say("3. Why did a pass not match?")
     asked = "PythonCapturedMatMulAddPass"
@@ -94,7 +87,7 @@ def main() -> None:
     say("5. What would it cost on a chip? Tile programs, run and timed")
     run(
         "ge-run", model, *common, "-p", pipeline, "--level", "aicore", "--compare", "onnxruntime",
-        "--cycles", "--target", "Ascend910B1", show=24,
+        "--cycles", "--target", "Ascend910B1", show=14, last=11,
     )  # fmt: skip
     print(f"\ndone in {time.perf_counter() - start:.0f} s")
 

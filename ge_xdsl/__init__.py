@@ -61,6 +61,22 @@ class OptimizeReport:
         """Whether any rewrite was applied or an op count differs."""
         return self.before != self.after or any(rule["applied"] for rule in self.statistics)
 
+    def __str__(self) -> str:
+        """The op counts that differ and the rules that rewrote something, a line each."""
+        rows = [
+            (op, str(self.before.get(op, 0)), str(self.after.get(op, 0)))
+            for op in sorted({*self.before, *self.after})
+            if self.before.get(op, 0) != self.after.get(op, 0)
+        ]
+        totals = (str(sum(self.before.values())), str(sum(self.after.values())))
+        rows = [("op type", "before", "after"), *rows, ("all ops", *totals)]
+        width = max(len(row[0]) for row in rows)
+        lines = [f"{op:{width}}  {before:>6}  {after:>5}" for op, before, after in rows]
+        for rule in self.statistics:
+            if rule["applied"]:
+                lines.append(f"{rule['pass']}: {rule['rule']} rewrote {rule['applied']}")
+        return "\n".join([*lines, *self.messages])
+
 
 def load(path: str | Path, *, input_format: str = "") -> ModuleOp:
     """Read a `.mlir` or `.onnx` file; its ending selects the reader unless `input_format` does."""
@@ -73,12 +89,13 @@ def save(module: ModuleOp, path: str | Path) -> None:
     """Write a module as `.mlir`, and its weights as `.safetensors` beside it."""
     from ge_xdsl.exporters.mlir import write_mlir
 
+    _check_module(module)
     write_mlir(module, Path(path))
 
 
 def optimize(
     module: ModuleOp,
-    passes: Sequence[str | Path] = (),
+    passes: str | Path | Sequence[str | Path] = (),
     *,
     target: str = DEFAULT_TARGET,
     options: Mapping[str, str] | None = None,
@@ -86,9 +103,9 @@ def optimize(
 ) -> OptimizeReport:
     """Load user pass files and run a pipeline on the module, in place.
 
-    `passes` are files or directories, besides `ASCEND_GE_PY_PASS_PATH`; their passes are forgotten
-    afterwards. `options` is what `PassContext.get_option_value` reads. On failure the module is as
-    it was.
+    `passes` is a file or directory, or several, besides `ASCEND_GE_PY_PASS_PATH`; their passes are
+    forgotten afterwards. `options` is what `PassContext.get_option_value` reads. On failure the
+    module is as it was.
     """
     from ge_xdsl.passes.loader import loaded
     from ge_xdsl.passes.manager import PassManager
@@ -98,9 +115,11 @@ def optimize(
 
     statistics = Statistics()
     session = Session(target, dict(options or {}), recorders=[statistics])
+    _check_module(module)
     before = _counts(module)
+    files = [passes] if isinstance(passes, str | Path) else passes
     work = module.clone()
-    with loaded([str(path) for path in passes]):
+    with loaded([str(path) for path in files]):
         PassManager(SessionContext(session), make_passes(pipeline)).run(work)
     _take_over(module, work)
     return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages)
@@ -111,6 +130,7 @@ def lower(module: ModuleOp, target: str = DEFAULT_TARGET) -> ModuleOp:
     from ge_xdsl.lowering import lower as lower_module
     from ge_xdsl.targets import target as find_target
 
+    _check_module(module)
     return lower_module(module, find_target(target))
 
 
@@ -131,6 +151,7 @@ def run(
     from ge_xdsl.interpreters import aicore
     from ge_xdsl.interpreters.ge import run_function
 
+    _check_module(module)
     names = output_names(main_function(module))
     if level == "ge":
         outputs = run_function(main_function(module), inputs)
@@ -167,6 +188,14 @@ def activate() -> bool:
     from ge_xdsl.passes.loader import activate as activate_alias
 
     return activate_alias()
+
+
+def _check_module(module: object) -> None:
+    """Raise UsageError unless `module` is one."""
+    from xdsl.dialects.builtin import ModuleOp
+
+    if not isinstance(module, ModuleOp):
+        raise UsageError(f"module is {type(module).__name__}, expected what gx.load returns")
 
 
 def _counts(module: ModuleOp) -> dict[str, int]:

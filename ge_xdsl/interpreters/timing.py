@@ -64,6 +64,10 @@ class Report:
         """The sum of the kernels' times in microseconds; whole-tensor calls are not in it."""
         return sum(kernel.us for kernel in self.kernels)
 
+    def __str__(self) -> str:
+        """The report as a table."""
+        return report_table(self).rstrip("\n")
+
     def to_json(self) -> dict[str, Any]:
         """The report as plain JSON values."""
         return {

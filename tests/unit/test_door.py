@@ -127,6 +127,23 @@ def test_errors(model, arrays, tmp_path):
         gx.load(tmp_path / "missing.mlir")
     with pytest.raises(gx.UsageError, match="unknown pass 'ge-fuze', did you mean 'ge-fuse'"):
         gx.optimize(model, pipeline="ge-fuze")
+    for call in (gx.optimize, gx.lower, gx.estimate, lambda m: gx.run(m, {})):
+        with pytest.raises(gx.UsageError, match="module is str, expected what gx.load returns"):
+            call("dense.mlir")
+    with pytest.raises(gx.UsageError, match="module is NoneType, expected what gx.load returns"):
+        gx.save(None, tmp_path / "x.mlir")
+
+
+def test_reports_are_readable(model, arrays, tmp_path):
+    report = gx.optimize(model, pass_file(tmp_path), pipeline="ge-custom-passes")
+    assert str(report).splitlines() == [
+        "op type  before  after",
+        "Add           1      0",
+        "all ops       2      1",
+        "MatMulBias: MatMulBias_matmul_add_pattern rewrote 1",
+    ]
+    _, timing = gx.run(model, arrays, level="aicore")
+    assert str(timing).startswith("target Ascend910B1\nkernel ")
 
 
 def test_everything_public_is_there():
