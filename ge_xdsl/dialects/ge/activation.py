@@ -73,7 +73,7 @@ class PReluOp(GeOp):
         require(x, "x", FLOATS, "a floating-point type")  # C1
         require(weight, "weight", (x.dtype,), f"{x.dtype.name} as x is")  # C1
         if x.shape is not None and weight.shape is not None:  # C2
-            _check_slopes(x.shape, weight.shape)
+            check_slopes(x.shape, weight.shape)
         return x
 
     def evaluate(self, x: Array, weight: Array) -> Array:
@@ -84,7 +84,8 @@ class PReluOp(GeOp):
         return np.where(x > 0, x, x * (weight.reshape(()) if weight.size == 1 else weight))
 
 
-def _check_slopes(x: Sequence[int], weight: Sequence[int]) -> None:
+def check_slopes(x: Sequence[int], weight: Sequence[int], name: str = "weight") -> None:
+    """The slopes of PRelu are one number, one per channel, or of the shape of one image."""
     if len(weight) <= 1:
         length = weight[0] if weight else 1
         channels = x[min(1, len(x) - 1)] if x else 1
@@ -95,7 +96,7 @@ def _check_slopes(x: Sequence[int], weight: Sequence[int]) -> None:
         )
     if not fits:
         raise VerifyException(
-            f"weight is {shape_text(weight)}, expected one number, one per channel or "
+            f"{name} is {shape_text(weight)}, expected one number, one per channel or "
             f"{shape_text(x[1:])}"
         )
 
@@ -260,7 +261,8 @@ class FastGeluOp(FloatUnary):
         return x / (1 + np.exp(x * -1.702))
 
 
-def _gelu_tanh(x: Array) -> Array:
+def gelu_tanh(x: Array) -> Array:
+    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))"""
     import numpy as np
 
     return x * 0.5 * (1 + np.tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)))
@@ -272,7 +274,7 @@ class GeluOp(FloatUnary):
     name = "ge.Gelu"
 
     def evaluate(self, x: Array) -> Array:
-        return _gelu_tanh(x)
+        return gelu_tanh(x)
 
 
 class GeluV2Op(FloatUnary):
@@ -294,7 +296,7 @@ class GeluV2Op(FloatUnary):
         from ge_xdsl.dialects.ge.special import erf
 
         if self.approximate == "tanh":
-            return _gelu_tanh(x)
+            return gelu_tanh(x)
         return x * 0.5 * (1 + erf(x * sqrt(0.5)))
 
 

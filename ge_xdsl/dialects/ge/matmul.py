@@ -46,7 +46,7 @@ def check_reserved(offset_w: Tensor | None, offset_x: int) -> None:
         raise VerifyException(f"offset_x is {offset_x}, expected 0: GE reserves it")
 
 
-def _matrix_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
+def matrix_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
     """The shape of op(a) @ op(b), where a vector is lifted to a matrix.
 
     The lifted dimension is dropped again when exactly one side was lifted.
@@ -66,7 +66,8 @@ def _matrix_shape(a: Shape, b: Shape, swap_a: bool, swap_b: bool) -> Shape:
     return None if batch is None else (*batch, *kept)
 
 
-def _multiply(a: Array, b: Array, swap_a: bool, swap_b: bool) -> Array:
+def multiply(a: Array, b: Array, swap_a: bool, swap_b: bool) -> Array:
+    """op(a) @ op(b) in the shape that `matrix_shape` gives."""
     if a.ndim == 1 and b.ndim == 1:
         return contract(a[None, :], b[:, None])
     a = a.swapaxes(-1, -2) if swap_a and a.ndim > 1 else a
@@ -74,14 +75,14 @@ def _multiply(a: Array, b: Array, swap_a: bool, swap_b: bool) -> Array:
     return contract(a, b)
 
 
-def _check_columns(y: Shape, bias: Tensor | None) -> Shape:
+def check_columns(y: Shape, bias: Tensor | None) -> Shape:
     """y with the columns that bias tells; raises when both are known and differ."""
     if bias is None or not bias.shape or not y:
         return y
     return (*y[:-1], merge_dim(y[-1], bias.shape[-1], "columns and bias length"))
 
 
-class _Matrices(GeOp):
+class Matrices(GeOp):
     """The rules of MatMul and MatMulV2: matrices, a vector standing for one."""
 
     widens = True
@@ -93,13 +94,13 @@ class _Matrices(GeOp):
         for tensor, name in ((x1, "x1"), (x2, "x2")):  # C1
             if tensor.rank is not None and tensor.rank not in (1, 2):
                 raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank 1 or 2")
-        shape = _matrix_shape(x1.shape, x2.shape, *swap)  # C2
+        shape = matrix_shape(x1.shape, x2.shape, *swap)  # C2
         if bias is not None and bias.shape is not None and any(d != 1 for d in bias.shape[:-1]):
             raise VerifyException(f"bias is {shape_text(bias.shape)}, expected one row")  # C4
-        return Tensor(product_dtype(x1.dtype), _check_columns(shape, bias))  # C4
+        return Tensor(product_dtype(x1.dtype), check_columns(shape, bias))  # C4
 
 
-class MatMulOp(_Matrices):
+class MatMulOp(Matrices):
     """y = op(x1) @ op(x2) + bias, where op swaps the two dimensions under transpose_x1/x2.
 
     A vector x1 is a row and a vector x2 a column; that dimension is not in y (but [K] @ [K] is
@@ -120,11 +121,11 @@ class MatMulOp(_Matrices):
         return self._infer(x1, x2, bias, (self.transpose_x1, self.transpose_x2))
 
     def evaluate(self, x1: Array, x2: Array, bias: Array | None) -> Array:
-        y = _multiply(x1, x2, self.transpose_x1, self.transpose_x2)
+        y = multiply(x1, x2, self.transpose_x1, self.transpose_x2)
         return y if bias is None else (y + bias).reshape(y.shape)
 
 
-class MatMulV2Op(_Matrices):
+class MatMulV2Op(Matrices):
     """y = op(x1) @ op(x2) + bias, where op swaps the two dimensions under transpose_x1/x2.
 
     i8 and i4 operands give i32. C1: x1 and x2 have rank 1 or 2. C2: the inner dimensions are
@@ -147,7 +148,7 @@ class MatMulV2Op(_Matrices):
         return self._infer(x1, x2, bias, (self.transpose_x1, self.transpose_x2))
 
     def evaluate(self, x1: Array, x2: Array, bias: Array | None, offset_w: Array | None) -> Array:
-        y = _multiply(x1, x2, self.transpose_x1, self.transpose_x2)
+        y = multiply(x1, x2, self.transpose_x1, self.transpose_x2)
         return y if bias is None else (y + bias).reshape(y.shape)
 
 
@@ -171,11 +172,11 @@ class BatchMatMulOp(GeOp):
 
     def infer(self, x1: Tensor, x2: Tensor) -> Tensor:
         same_dtype(x1, x2)  # C3
-        shape = _matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
+        shape = matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
         return Tensor(product_dtype(x1.dtype), shape)
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
-        return _multiply(x1, x2, self.adj_x1, self.adj_x2)
+        return multiply(x1, x2, self.adj_x1, self.adj_x2)
 
 
 class BatchMatMulV2Op(GeOp):
@@ -202,14 +203,14 @@ class BatchMatMulV2Op(GeOp):
     def infer(self, x1: Tensor, x2: Tensor, bias: Tensor | None, offset_w: Tensor | None) -> Tensor:
         same_dtype(x1, x2)  # C3
         check_reserved(offset_w, self.offset_x)  # C6
-        shape = _matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
+        shape = matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
         if bias is not None:
-            shape = _check_columns(shape, bias)  # C5
+            shape = check_columns(shape, bias)  # C5
             shape = broadcast(shape, bias.shape) if shape is not None else None
         return Tensor(product_dtype(x1.dtype), shape)
 
     def evaluate(self, x1: Array, x2: Array, bias: Array | None, offset_w: Array | None) -> Array:
-        y = _multiply(x1, x2, self.adj_x1, self.adj_x2)
+        y = multiply(x1, x2, self.adj_x1, self.adj_x2)
         return y if bias is None else y + bias
 
 
@@ -242,13 +243,13 @@ class GEMMOp(GeOp):
         for tensor, name in ((a, "a"), (b, "b"), (c, "c")):  # C1
             if tensor.rank not in (None, 2):
                 raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank 2")
-        full = _matrix_shape(a.shape, b.shape, self.transpose_a, self.transpose_b)  # C2
+        full = matrix_shape(a.shape, b.shape, self.transpose_a, self.transpose_b)  # C2
         if full is None or c.shape is None:
             return c.with_shape(c.shape or full)
         pairs = zip(c.shape, full, ("rows of c and a @ b", "columns of c and a @ b"), strict=True)
         return c.with_shape([merge_dim(have, want, what) for have, want, what in pairs])  # C4
 
     def evaluate(self, a: Array, b: Array, c: Array, alpha: Array, beta: Array) -> Array:
-        product = _multiply(a, b, self.transpose_a, self.transpose_b)
+        product = multiply(a, b, self.transpose_a, self.transpose_b)
         y = alpha.reshape(()) * product.astype(c.dtype) + beta.reshape(()) * c
         return y.astype(c.dtype)

@@ -34,7 +34,24 @@ FAMILIES: dict[str, str] = {
     "cast": "Cast CastLike Identity TensorMove ZerosLike OnesLike IdentityN",
     "matmul": "MatMul MatMulV2 BatchMatMul BatchMatMulV2 GEMM",
     "conv": "Conv2D DepthwiseConv2D FusedConv2D_BiasAdd_ReLU",
+    "conv_more": "Conv3D Conv2DV2 Conv3DV2 ExtendConv2D Correlation",
+    "conv_transpose": "Conv2DTranspose Conv2DTransposeD Conv3DTranspose Conv3DTransposeD "
+    "Conv3DTransposeV2 Deconvolution Conv2DBackpropInput Conv2DBackpropInputD "
+    "Conv3DBackpropInput Conv3DBackpropInputD Conv3DBackpropInputV2 "
+    "DepthwiseConv2DBackpropInput DepthwiseConv2DBackpropInputD",
+    "conv_gradient": "Conv2DBackpropFilter Conv2DBackpropFilterD Conv3DBackpropFilter "
+    "Conv3DBackpropFilterD Conv3DBackpropFilterV2 DepthwiseConv2DBackpropFilter "
+    "DepthwiseConv2DBackpropFilterD",
     "pool": "MaxPool MaxPoolV3 AvgPool AvgPoolV2 GlobalAveragePool",
+    "grid": "GridSample GridSampler2D GridSampler3D AffineGrid",
+    "conv_deform": "DeformableOffsets DeformableConv2D",
+    "resize": "Resize ResizeBilinearV2 ResizeBilinearV2D ResizeNearestNeighborV2 "
+    "ResizeNearestNeighborV2D ResizeNearestNeighborV2Grad KeepRatioResizeBilinear ResizeBicubic",
+    "pool_3d": "MaxPool3D AvgPool3D AvgPool3DD AvgPool1D AvgPool1DD Pooling GlobalLpPool SPP",
+    "pool_argmax": "MaxPoolWithArgmax MaxPoolWithArgmaxV3 MaxPoolGradWithArgmaxV3",
+    "pool_adaptive": "AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d "
+    "AdaptiveAvgPool2dGrad",
+    "pool_gradient": "AvgPoolGrad AvgPoolV2Grad AvgPoolV2GradD AvgPool3DGrad AvgPool3DGradD",
     "norm": "BatchNorm BNInference LayerNorm LayerNormV3 InstanceNorm",
     "shape": "Reshape Flatten FlattenV2 Squeeze SqueezeV3 Unsqueeze UnsqueezeV3 ExpandDims "
     "Transpose TransposeD Shape Size Rank Expand BroadcastTo Tile",
@@ -53,14 +70,6 @@ FAMILIES: dict[str, str] = {
     "unique": "MaskedSelect MaskedSelectV2 Unique UniqueWithCounts UniqueExt2 "
     "UniqueWithCountsExt2 UniqueConsecutive UniqueWithCountsAndSorting ListDiff "
     "InvertPermutation",
-    "conv_more": "Conv3D Conv2DV2 Conv3DV2 ExtendConv2D Correlation",
-    "conv_transpose": "Conv2DTranspose Conv2DTransposeD Conv3DTranspose Conv3DTransposeD "
-    "Conv3DTransposeV2 Deconvolution Conv2DBackpropInput Conv2DBackpropInputD "
-    "Conv3DBackpropInput Conv3DBackpropInputD Conv3DBackpropInputV2 "
-    "DepthwiseConv2DBackpropInput DepthwiseConv2DBackpropInputD",
-    "conv_gradient": "Conv2DBackpropFilter Conv2DBackpropFilterD Conv3DBackpropFilter "
-    "Conv3DBackpropFilterD Conv3DBackpropFilterV2 DepthwiseConv2DBackpropFilter "
-    "DepthwiseConv2DBackpropFilterD",
     "scatter_nd": "ScatterNd ScatterNdD ScatterNdUpdate ScatterNdAdd ScatterNdSub ScatterNdMax "
     "ScatterNdMin TensorScatterUpdate TensorScatterAdd TensorScatterSub TensorScatterMax "
     "TensorScatterMin ScatterNonAliasingAdd",
@@ -74,11 +83,6 @@ FAMILIES: dict[str, str] = {
     "UnsortedSegmentSumD UnsortedSegmentProdD UnsortedSegmentMaxD UnsortedSegmentMinD "
     "SegmentSum SegmentMax",
     "cumulative": "Cumsum CumsumD Cumprod CumprodD CumulativeLogsumexp CumulativeLogsumexpD",
-    "pool_3d": "MaxPool3D AvgPool3D AvgPool3DD AvgPool1D AvgPool1DD Pooling GlobalLpPool SPP",
-    "pool_argmax": "MaxPoolWithArgmax MaxPoolWithArgmaxV3 MaxPoolGradWithArgmaxV3",
-    "pool_adaptive": "AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d "
-    "AdaptiveAvgPool2dGrad",
-    "pool_gradient": "AvgPoolGrad AvgPoolV2Grad AvgPoolV2GradD AvgPool3DGrad AvgPool3DGradD",
     "diagonal": "Diag DiagD DiagPart DiagPartD DiagFlat DiagV2 MatrixDiag MatrixDiagD "
     "MatrixDiagPart MatrixDiagPartD MatrixSetDiag MatrixSetDiagD Tril Triu Trilu MatrixBandPart "
     "Eye FillDiagonal",
@@ -86,8 +90,40 @@ FAMILIES: dict[str, str] = {
     "MatrixTriangularSolve Trace Dot Ger Cross Einsum LpNorm LpNormV2 L2Loss",
     "statistics": "ReduceLogSum ReduceLogSumExp EuclideanNorm EuclideanNormD ReduceMeanWithCast "
     "SquareSumV1 SquareSumV2 SquareSumAll ReduceMeanVariance ReduceStd ReduceStdV2 ReduceVar",
-    "resize": "Resize ResizeBilinearV2 ResizeBilinearV2D ResizeNearestNeighborV2 "
-    "ResizeNearestNeighborV2D ResizeNearestNeighborV2Grad KeepRatioResizeBilinear ResizeBicubic",
+    "rms_norm": "RmsNorm RmsNormGrad AddRmsNorm InplaceAddRmsNorm FusedAddRmsNorm AddRmsNormCast "
+    "AddRmsNormQuant AddRmsNormDynamicQuant AddRmsNormDynamicQuantV2 MultiAddRmsNormDynamicQuant "
+    "RmsNormDynamicQuant",
+    "layer_norm": "LayerNormV4 AddLayerNorm InplaceAddLayerNorm DeepNorm LayerNormXBackprop "
+    "LayerNormXBackpropV2 LayerNormGrad LayerNormBetaGammaBackpropV2 MVNV2 "
+    "LayerNormBetaGammaBackprop",
+    "batch_norm": "BNInfer BNInferenceD BatchNorm3D BNTrainingReduce BN3DTrainingReduce "
+    "BNTrainingUpdate BN3DTrainingUpdate BNTrainingUpdateV2 BNTrainingUpdateV3 BNInferGrad "
+    "BNTrainingUpdateGrad BN3DTrainingUpdateGrad BNTrainingReduceGrad BN3DTrainingReduceGrad",
+    "group_norm": "GroupNorm GroupNormV2 GroupNormRelu GroupNormSilu GroupNormSwish "
+    "INTrainingReduceV2 INTrainingUpdateV2 INInferV2 L2Normalize Normalize LRN Scale Bias",
+    "gradients": "SqrtGrad RsqrtGrad ReciprocalGrad AsinGrad AcosGrad AtanGrad AsinhGrad "
+    "AcoshGrad AbsGrad SigmoidGrad TanhGrad InvGrad SoftmaxGrad LogSoftmaxGrad SoftmaxGradExt "
+    "ConfusionSoftmaxGrad ConfusionMulGrad BiasAddGrad MaximumGrad MinimumGrad",
+    "activation_grad": "ReluGrad Relu6Grad LeakyReluGrad SoftplusGrad SoftsignGrad "
+    "ThresholdGradV2D HardShrinkGrad SoftShrinkGrad LogSigmoidGrad HardSigmoidGrad HardSwishGrad "
+    "HardtanhGrad EluGrad EluGradV2 SeluGrad LogitGrad SiluGrad FastGeluGrad GeluGradV2 GeluGrad "
+    "SwishGrad MishGrad PReluGrad",
+    "gated": "SwiGlu GLU SwiGluGrad GLUGrad GeGluV2 GeGluGradV2 GeluMul SiluMul HardShrink "
+    "SoftShrink Shrink Threshold ThresholdV2D ThresholdedRelu LogSigmoid SquaredRelu CeluV2 "
+    "HardSwishV2 SoftplusV2 SoftplusV2Grad Logit FastGeluV2 Inv",
+    "dropout": "Dropout DropOutDoMask DropOutDoMaskV3 DropOutDoMaskV3D "
+    "SoftmaxV2WithDropOutDoMaskV3D AxpyWithSoftmaxAndDropOutDoMask ScaledMaskedSoftmax "
+    "MaskedScale MaskedSoftmaxWithRelPosBias",
+    "quant": "AscendQuant AscendQuantV2 AscendDequant AscendRequant AscendDequantS16 "
+    "AscendAntiQuant AscendAntiQuantV2 AscendWeightQuant Quantize Dequantize TransQuantParamV2 "
+    "DequantBias",
+    "dynamic_quant": "GroupQuant DynamicQuant DynamicQuantV2 SwiGluQuant DequantSwigluQuant",
+    "fake_quant": "FakeQuantWithMinMaxArgs FakeQuantWithMinMaxArgsGradient "
+    "FakeQuantWithMinMaxVars FakeQuantWithMinMaxVarsGradient FakeQuantWithMinMaxVarsPerChannel "
+    "FakeQuantWithMinMaxVarsPerChannelGradient",
+    "fused_matmul": "MatMulV3 BatchMatMulV3 FusedMatMul TransposeBatchMatMul FullyConnection",
+    "quant_matmul": "QuantBatchMatmulV3 WeightQuantBatchMatmulV2",
+    "grouped_matmul": "GroupedMatmul FFN",
 }
 """Family file -> the op types it defines, space-separated."""
 
