@@ -15,9 +15,11 @@ from typing import TypeAlias
 
 from xdsl.ir import Block
 
+from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import Location
 from ge_xdsl.passes.session import Session
 from ge_xdsl.pattern.rewrite import Scope
+from ge_xdsl.pattern.rule import Outcome
 
 STAGES = (
     "BeforeInferShape",
@@ -41,6 +43,12 @@ class StageRun:
 
     scopes: dict[Block, Scope] = field(default_factory=dict["Block", "Scope"])
     """What the `SubgraphRewriter` calls of the current pass share, per graph."""
+
+    def report(self, root: GeOp, outcome: Outcome) -> None:
+        """Tell the recorders of a rewrite that a `run` made, or tried, by itself."""
+        for recorder in self.session.recorders:
+            recorder.attempt(self.pass_name, self.pass_name, root, outcome, 0.0)
+            recorder.swept(self.pass_name, self.pass_name, 1, 0.0)
 
     @property
     def infers(self) -> bool:

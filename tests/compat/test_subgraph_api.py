@@ -30,6 +30,7 @@ from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
 from ge_xdsl.passes.registry import StageRun
 from ge_xdsl.passes.session import Session, SessionContext
+from ge_xdsl.pattern.explain import Explanation
 from ge_xdsl.pattern.statistics import Statistics
 
 FAILED = 4294967295
@@ -157,6 +158,8 @@ def test_a_pass_replaces_with_its_context():
     new = run_function(main_function(module), {"x": x})
     np.testing.assert_array_equal(old, new)
     text = module_text(module)
+    [entry] = statistics.as_json()
+    assert [entry[key] for key in ("pass", "tried", "matched", "applied")] == ["Neat", 1, 1, 1]
     assert 'ge.pass_name = ["Neat"]' in text
     assert "DT_UNDEFINED" not in text
 
@@ -171,6 +174,27 @@ def test_a_refused_replace_in_a_pass_is_told():
     GeCustomPassesPass("AfterInferShape").apply(SessionContext(session), parse_module(CHAIN))
     [message] = session.messages
     assert "pass 'Loose': SubgraphRewriter.replace refused: Boundary is not in same" in message
+
+
+def test_explanations_name_what_a_run_replaced_and_what_was_refused():
+    @register_fusion_pass(name="Both", stage=PassStage.AFTER_INFER_SHAPE)
+    class Both(FusionBasePass):
+        def run(self, graph, context):
+            assert SubgraphRewriter.replace(region(graph, "b", "c"), relu_graph()) == 0
+            assert SubgraphRewriter.replace(region(graph, "d", "d"), two_inputs()) == FAILED
+
+    explanation = Explanation()
+    session = Session(recorders=[explanation])
+    GeCustomPassesPass("AfterInferShape").apply(SessionContext(session), parse_module(CHAIN))
+    head, rewrote, refused = explanation.as_text().splitlines()
+    assert (head, rewrote) == ("Both: 1 of 2 sites rewritten", "  rewrote 'c'")
+    assert refused.endswith("[refused] at 'd'")
+
+
+def two_inputs():
+    builder = GraphBuilder("two")
+    x, y = builder.create_inputs(2)
+    return builder.build_and_reset([Mul(x, y)])
 
 
 # can_fuse, report_fuse

@@ -62,9 +62,8 @@ def report_fuse(
     origins.flush()
     run = current_run()
     root = next((op for op in old if isinstance(op, GeOp)), None)
-    for recorder in run.session.recorders if run is not None and root is not None else ():
-        assert root is not None
-        recorder.attempt(name, name, root, APPLIED, 0.0)
+    if run is not None and root is not None:
+        run.report(root, APPLIED)
 
 
 def _refuse(context: PassContext, name: str, reason: str) -> NoReturn:

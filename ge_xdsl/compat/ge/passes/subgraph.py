@@ -15,10 +15,12 @@ from ge_xdsl.compat.ge.graph import ports
 from ge_xdsl.compat.ge.graph.graph import Graph, function_of
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind
 from ge_xdsl.compat.ge.passes.values import PassContext
+from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.passes.registry import StageRun, current_run
 from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.rewrite import Scope, replace_in
+from ge_xdsl.pattern.rule import APPLIED, Declined
 
 SUCCESS = 0
 FAILED = 0xFFFFFFFF
@@ -172,8 +174,10 @@ def _check_types(boundary: object, replacement: object) -> None:
 def _replaced(given: SubgraphBoundary, func: FuncOp, pass_name: str) -> str:
     """Replace; why it was refused, '' when it was done."""
     run = current_run()
+    root: GeOp | None = None
     try:
         boundary = given._boundary()
+        root = _root(boundary)
         problem = boundary.problem()
         block = boundary.block
         if not problem and block is not None:
@@ -185,7 +189,15 @@ def _replaced(given: SubgraphBoundary, func: FuncOp, pass_name: str) -> str:
         problem = error.message
     if problem and run is not None and not pass_name:
         run.session.warn(f"pass '{run.pass_name}': SubgraphRewriter.replace refused: {problem}")
+    if run is not None and root is not None:
+        run.report(root, Declined(problem, root, 1, True) if problem else APPLIED)
     return problem
+
+
+def _root(boundary: Boundary) -> GeOp | None:
+    """The node that reports name a replaced subgraph by: that of its first output."""
+    owners = [value.owner for value in boundary.outputs]
+    return next((op for op in owners if isinstance(op, GeOp)), None)
 
 
 def _scope(block: Block, run: StageRun | None) -> Scope:
