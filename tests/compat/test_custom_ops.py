@@ -81,7 +81,9 @@ def test_a_module_of_ones_own():
     from ge.es.custom import AddCustom as Same
 
     assert AddCustom is Same
-    assert module.__all__ == ["AddCustom"]
+    assert module.__all__[0] == "AddCustom"
+    assert module.get_module() is module
+    assert module.GraphBuilder is GraphBuilder
     builder = GraphBuilder()
     y = AddCustom(builder.create_input(0), axis=1, rows=[[1], [2]], kind=DataType.DT_INT8)
     graph = builder.build_and_reset([y])

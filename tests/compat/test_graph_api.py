@@ -128,8 +128,12 @@ def test_attribute_errors():
         relu.get_attr("nope")
     with pytest.raises(RuntimeError, match="Failed to get attribute 'nope' from Graph small"):
         graph.get_attr("nope")
-    with pytest.raises(ValueError, match="Tensor has no data|tensor has no data"):
-        relu.set_attr("t", Tensor())
+
+
+def test_a_tensor_without_data_is_a_tensor_without_elements():
+    relu = node(small(), "Relu_1")
+    relu.set_attr("t", Tensor())
+    assert relu.get_attr("t").get_data() == []
 
 
 def test_an_optional_attribute_at_its_default_is_not_stored():

@@ -95,8 +95,15 @@ def _verify_function(func: FuncOp) -> None:
         raise op_error(func, f"has {len(func.body.blocks)} blocks, expected one")
     for block in root_blocks(func):
         verify_dominance(block)
+        _verify_nodes(block)
+
+
+def _verify_nodes(block: Block) -> None:
+    """Node names are unique in their graph, a subgraph's apart, and no operand is open."""
     seen: set[str] = set()
-    for op in ge_ops(func):
+    for op in block.ops:
+        if not isinstance(op, GeOp):
+            continue
         name = op.node_name
         if name and name in seen:
             raise op_error(op, f"the node name '{name}' is used twice, expected unique names")

@@ -32,6 +32,8 @@ def register_module(name: str, prototypes: Iterable[Mapping[str, Any]]) -> OpMod
 
     module = OpModule(name, {p.op_type: p for p in found if p.op_type not in NO_FUNCTION})
     setattr(package, name, module)
+    if name not in package.__all__:
+        package.__all__.append(name)
     sys.modules[module.__name__] = module
     if "ge.es" in sys.modules:
         sys.modules[f"ge.es.{name}"] = module

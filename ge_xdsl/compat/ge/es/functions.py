@@ -17,15 +17,15 @@ from dataclasses import dataclass, field
 from inspect import Parameter, Signature
 from typing import Any, cast
 
-from xdsl.ir import Attribute, Region
+from xdsl.ir import Attribute
 
 from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
+from ge_xdsl.compat.ge.es.subgraphs import attach, check_graphs, graph_list
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 from ge_xdsl.compat.ge.es.tensor_like import TensorLike, convert_to_tensor_holder, resolve_builder
 from ge_xdsl.compat.ge.graph.attributes import tensor_attribute
-from ge_xdsl.compat.ge.graph.graph import SUBGRAPH_NAMES, Graph, function_of
+from ge_xdsl.compat.ge.graph.graph import Graph
 from ge_xdsl.compat.ge.graph.tensor import Tensor
-from ge_xdsl.dialects.ge.data import YieldOp
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec, Io, encode
 from ge_xdsl.dialects.ge.types import DataType
@@ -201,22 +201,31 @@ def make_function(cls: type[GeOp]) -> tuple[OpFunction, type | None]:
 def build(call: OpCall, given: Mapping[str, Any]) -> Any:
     """Add the node of a bound call; its outputs in the form that the function returns."""
     builder = _builder(call, given)
+    builder._check_open(f"create {call.op_type}")
     inputs = [
         _input(call, builder, given.get(name), io.kind == "dynamic")
         for name, io in zip(call.inputs, call.cls.prototype.inputs, strict=True)
     ]
-    properties = _properties(call, builder, given)
-    graphs, names = _regions(call, builder, given)
     counts = [_count(call, name, given[name]) for name in call.counts]
+    graphs = [
+        (parameter, graph)
+        for parameter in call.graphs
+        for graph in graph_list(call.op_type, parameter, given[parameter])
+    ]
+    lists: list[list[Any]] = [value for value in inputs if isinstance(value, list)]
+    handed = len(lists[0]) if lists else 0
+    check_graphs(call.op_type, graphs, handed, counts[0] if counts else None)
     try:
-        holders = builder._op(call.cls, inputs, counts, graphs, properties)
+        holders = builder._op(call.cls, inputs, counts, _properties(call, builder, given))
     except ValueError as error:
         raise TypeError(str(error).removeprefix("ge.")) from None
     made = builder._block.last_op
-    if names and made is not None:
-        made.attributes[SUBGRAPH_NAMES] = encode("ListString", names)
-    if call.op_type in CONSTANT_TYPES and properties:
-        cast("GeOp", made).update_types()
+    assert isinstance(made, GeOp)
+    attach(made, [graph for _, graph in graphs], builder, handed)
+    if call.op_type in CONSTANT_TYPES and made.properties:
+        made.update_types()
+    if not holders:
+        return TensorHolder._of_node(made, builder)
     return _results(call, holders, counts)
 
 
@@ -284,39 +293,6 @@ def _count(call: OpCall, name: str, value: Any) -> int:
     return value
 
 
-def _regions(
-    call: OpCall, builder: GraphBuilder, given: Mapping[str, Any]
-) -> tuple[list[Region], list[str]]:
-    regions: list[Region] = []
-    names: list[str] = []
-    for parameter in call.graphs:
-        value = given[parameter]
-        for graph in cast("list[Any]", value) if isinstance(value, list) else [value]:
-            if not isinstance(graph, Graph):
-                raise TypeError(
-                    f"{call.op_type}() argument '{parameter}' is no Graph, expected one"
-                )
-            name, region = _region(graph, builder)
-            names.append(name)
-            regions.append(region)
-    return regions, names
-
-
-def _region(graph: Graph, builder: GraphBuilder) -> tuple[str, Region]:
-    """Name and body of a built graph as a subgraph: its return becomes a yield."""
-    func = function_of(graph)
-    if func is None:
-        raise RuntimeError("Graph is empty or a subgraph, expected one that a GraphBuilder built")
-    graph._transfer_ownership_when_pass_as_subgraph(builder)
-    block = func.body.block
-    last = block.last_op
-    assert last is not None
-    block.add_op(YieldOp.build(list(last.operands)))
-    last.detach()
-    last.erase()
-    return func.sym_name.data, func.detach_region(0)
-
-
 def _results(call: OpCall, holders: list[TensorHolder], counts: Sequence[int]) -> Any:
     left = iter(counts)
     grouped: list[Any] = []
@@ -328,7 +304,7 @@ def _results(call: OpCall, holders: list[TensorHolder], counts: Sequence[int]) -
         start += count
     if call.output_class is not None:
         return call.output_class(**dict(zip(call.output_names(), grouped, strict=True)))
-    return grouped[0] if grouped else None
+    return grouped[0]
 
 
 def _warn_positional(op_type: str, names: list[str]) -> None:

@@ -6,13 +6,14 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Sequence
 from enum import Enum
 from typing import Any, cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ge_xdsl.compat.ge.es.scopes import apply_scopes, attr_scope, control_dependency_scope
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
@@ -28,6 +29,7 @@ from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, TensorDesc, is_int_
 from ge_xdsl.compat.ge.graph.types import DataType, Format
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.names import INPUT_NAMES, set_string_list
+from ge_xdsl.dialects.ge.nodes import INPUT_TYPES, graph_name, sub_blocks
 from ge_xdsl.dialects.ge.op import NAME, GeOp
 from ge_xdsl.dialects.ge.prototype import encode
 from ge_xdsl.dialects.ge.registry import op_class
@@ -59,6 +61,9 @@ class InputType(Enum):
     ANY_DATA = "AnyData"
 
 
+_INPUT_TYPES = frozenset(member.value for member in InputType)
+
+
 class GraphBuilder(NotCopyable):
     """Builds one graph; after `build_and_reset` the builder is spent."""
 
@@ -70,6 +75,7 @@ class GraphBuilder(NotCopyable):
         self._func = new_function(self._name, self._block)
         self._inputs: list[int] = []
         self._input_names: list[str] = []
+        self._input_types: list[str] = []
         self._outputs: dict[int, SSAValue] = {}
         self._counter = 0
         self._built = False
@@ -111,13 +117,17 @@ class GraphBuilder(NotCopyable):
         if shape is not None and not is_int_list(shape):
             raise TypeError("Shape must be a list of integers")
         at = bisect_left(self._inputs, index)
-        if index < 0 or self._inputs[at : at + 1] == [index] or type_str != InputType.DATA:
-            raise RuntimeError(f"Failed to create input {index} of type {type_str.value}")
+        kind = str(type_str.value)
+        if index < 0 or self._inputs[at : at + 1] == [index] or kind not in _INPUT_TYPES:
+            raise RuntimeError(f"Failed to create input {index} of type {kind}")
         desc = TensorDesc(shape, format, data_type)
         value = self._block.insert_arg(desc._tensor().type, at)
         self._inputs.insert(at, index)
         self._input_names.insert(at, name or f"input_{index}")
+        self._input_types.insert(at, kind)
         set_string_list(self._func, INPUT_NAMES, self._input_names)
+        if kind != "Data" or INPUT_TYPES in self._func.attributes:
+            set_string_list(self._func, INPUT_TYPES, self._input_types)
         apply_scopes(value)
         return self._holder(value)
 
@@ -230,7 +240,12 @@ class GraphBuilder(NotCopyable):
 
     def _add(self, op: Operation) -> list[TensorHolder]:
         self._block.add_op(op)
-        apply_scopes(op)
+        try:
+            apply_scopes(op)
+        except (ValueError, TypeError):
+            op.detach()
+            op.erase()
+            raise
         return [self._holder(value) for value in op.results]
 
     def _node(self, op_type: str, inputs: Sequence[TensorHolder]) -> TensorHolder:
@@ -242,8 +257,7 @@ class GraphBuilder(NotCopyable):
         cls: type[GeOp],
         inputs: Sequence[SSAValue | Sequence[SSAValue] | None],
         result_counts: Sequence[int] = (),
-        regions: Sequence[Region] = (),
-        properties: dict[str, Attribute] | None = None,
+        properties: dict[str, Any] | None = None,
     ) -> list[TensorHolder]:
         """A node; one holder per result. Raises ValueError for a wrong call."""
         self._check_open(f"create {cls.prototype.op_type}")
@@ -253,7 +267,6 @@ class GraphBuilder(NotCopyable):
             *inputs,
             result_types=[UNDEFINED] * total,
             result_counts=result_counts,
-            regions=regions,
             node_name=self._fresh_name(cls.prototype.op_type),
             **(properties or {}),
         )
@@ -353,6 +366,13 @@ class GraphBuilder(NotCopyable):
         for index, tensor in enumerate(outputs or []):
             self.set_graph_output(tensor, index)
         count = len(self._outputs)
+        graphs = [self._name, *map(graph_name, sub_blocks(self._block))]
+        twice = [graph for graph, times in Counter(graphs).items() if times > 1]
+        if twice:
+            raise RuntimeError(
+                f"Failed to build graph {self._name}: two graphs are named '{twice[0]}', "
+                "expected names of their own"
+            )
         gaps = self._inputs != list(range(len(self._inputs)))
         if gaps or sorted(self._outputs) != list(range(count)):
             raise RuntimeError(

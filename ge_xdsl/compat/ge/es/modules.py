@@ -6,9 +6,14 @@ import sys
 from collections.abc import Iterator, Mapping
 from importlib.machinery import ModuleSpec
 from types import ModuleType
-from typing import Any
+from typing import Any, Optional
 
 from ge_xdsl.compat.ge.es.functions import make_function
+from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
+from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
+from ge_xdsl.compat.ge.graph.graph import Graph
+from ge_xdsl.compat.ge.graph.tensor import Tensor
+from ge_xdsl.compat.ge.graph.types import DataType, Format
 from ge_xdsl.dialects.ge.prototype import Prototype
 from ge_xdsl.dialects.ge.prototypes import known_ops, prototype_of
 from ge_xdsl.dialects.ge.registry import op_class, typed_ops
@@ -31,6 +36,19 @@ NO_FUNCTION = frozenset(f"{_HAND_MADE} {_OLD_CONTROL_FLOW} {_BOOKKEEPING}".split
 PACKAGE = "ge_xdsl.compat.ge.es"
 
 
+_SHARED = {
+    "DataType": DataType,
+    "Format": Format,
+    "Graph": Graph,
+    "GraphBuilder": GraphBuilder,
+    "List": list,
+    "Optional": Optional,
+    "Tensor": Tensor,
+    "TensorHolder": TensorHolder,
+}
+"""What an op module of GE has besides its ops; passes import these names from there too."""
+
+
 class OpModule(ModuleType):
     """A module whose functions are made from prototypes when they are first named."""
 
@@ -42,6 +60,11 @@ class OpModule(ModuleType):
         self.__package__ = PACKAGE
         self._short = name
         self._own = own
+        vars(self).update(_SHARED)
+
+    def get_module(self) -> ModuleType:
+        """The module itself: what the entry point of an op package gives."""
+        return self
 
     def _prototype(self, op_type: str) -> Prototype | None:
         """The prototype of an op that this module has a function for."""
@@ -60,7 +83,7 @@ class OpModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return list(self._names())
+            return [*self._names(), *_SHARED]
         op_type = name
         if self._prototype(op_type) is None:
             op_type = name.removesuffix("Output")

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.compat.ge.graph.node import node_of
-from ge_xdsl.compat.ge.graph.ports import Handle, outputs
+from ge_xdsl.dialects.ge.nodes import Handle, outputs
 
 if TYPE_CHECKING:
     from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Self, cast
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.compat.ge.es.tensor_like import convert_to_tensor_holder
-from ge_xdsl.compat.ge.graph import ports
 from ge_xdsl.compat.ge.graph.node import Node, node_of
 from ge_xdsl.compat.ge.graph.tensor_desc import is_int_list, shape_of
+from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.op import set_type
 from ge_xdsl.dialects.ge.types import DataType, Format, Layout, Tensor, tensor_of
 
@@ -52,6 +52,14 @@ class TensorHolder:
 
     def get_owner_builder(self) -> GraphBuilder:
         return self._builder
+
+    @classmethod
+    def _of_node(cls, op: Operation, builder: GraphBuilder) -> TensorHolder:
+        """The holder of a node without outputs: it names the node and nothing else."""
+        holder = _NodeHolder.__new__(_NodeHolder)
+        holder._node = op
+        holder._builder = builder
+        return holder
 
     # Description
 
@@ -126,3 +134,16 @@ class TensorHolder:
 
     def __rtruediv__(self, other: Any) -> TensorHolder:
         return self._binary("Div", other, reflected=True)
+
+
+class _NodeHolder(TensorHolder):
+    """What a function returns for a node without outputs."""
+
+    _node: Operation
+
+    @property
+    def _handle(self) -> SSAValue:  # pyright: ignore[reportIncompatibleVariableOverride]
+        raise RuntimeError(f"node {self.name} has no output, expected one")
+
+    def _get_node_snapshot(self) -> Node:
+        return node_of(self._node)

@@ -13,7 +13,7 @@ from xdsl.ir import Attribute
 from ge_xdsl.compat.ge.graph.tensor import Tensor
 from ge_xdsl.dialects.ge.op import GeOp, extra_key
 from ge_xdsl.dialects.ge.prototype import AttrKind, decode, encode, kind_of
-from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 from ge_xdsl.dialects.ge.weights import const_attr
 
 _SCALARS: tuple[tuple[type, AttrKind], ...] = (
@@ -72,10 +72,12 @@ def _wrapped(value: int) -> int:
 
 
 def tensor_attribute(tensor: Tensor, key: str) -> Attribute:
-    """The IR attribute of a tensor; raises ValueError for a tensor without data."""
+    """The IR attribute of a tensor; one without data has no elements."""
     array = tensor._values()
     if array is None:
-        raise ValueError("tensor has no data, expected values")
+        import numpy as np
+
+        array = np.zeros(0, numpy_dtype(tensor.data_type))
     return const_attr(array, key, tensor.data_type)
 
 

@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from enum import Enum
+from pathlib import Path
 from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import FunctionType, StringAttr
@@ -14,17 +14,17 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from ge_xdsl.compat.ge.graph import attributes as attrs
-from ge_xdsl.compat.ge.graph import ports
+from ge_xdsl.compat.ge.graph import dump
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind, node_of
-from ge_xdsl.compat.ge.graph.ports import Handle
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable
-from ge_xdsl.dialects.ge.assembly import region_names
+from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
-from ge_xdsl.dialects.ge.names import string_list
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.names import set_string_list, string_list
+from ge_xdsl.dialects.ge.nodes import Handle, graph_name, sub_blocks
+from ge_xdsl.errors import CompileError
 
-SUBGRAPH_NAMES = "ge.subgraph_names"
-"""Op attribute: the names of the graphs that its regions were built from."""
+UNLISTED = "ge.unlisted_subgraphs"
+"""Function attribute: the subgraphs that `remove_subgraph` took off the graph's list."""
 
 
 class DumpFormat(Enum):
@@ -107,14 +107,21 @@ class Graph(NotCopyable):
 
     def get_attr(self, key: str) -> Any:
         attrs.check_key(key)
-        attr = attrs.get_extra(self._owner_op("attribute").attributes, key)
+        attr = attrs.get_extra(self._owner_op("attribute").attributes, self._attr_key(key))
         if attr is None:
             attrs.missing(key, f"Graph {self.name}")
         return attrs.value_of(attr)
 
     def set_attr(self, key: str, value: Any) -> None:
         attrs.check_key(key)
-        attrs.set_extra(self._owner_op("attribute").attributes, key, value)
+        attrs.set_extra(self._owner_op("attribute").attributes, self._attr_key(key), value)
+
+    def _attr_key(self, key: str) -> str:
+        """A subgraph's attributes stand on its op, apart from those of the node."""
+        block = self._live("attribute")
+        if isinstance(block.parent_op(), FuncOp):
+            return key
+        return f"ge.graph_attr.{ports.region_index(block)}.{key}"
 
     def _owner_op(self, what: str) -> Operation:
         owner = self._live(what).parent_op()
@@ -221,16 +228,80 @@ class Graph(NotCopyable):
         block = self._live("subgraphs")
         if not isinstance(block.parent_op(), FuncOp):
             return []
-        return [Graph._create_from(inner, False) for inner in sub_blocks(block)]
+        return [Graph._create_from(inner, False) for inner in _listed(block)]
 
     def get_subgraph(self, name: str) -> Graph | None:
         """The subgraph of that name, found from the root; None when there is none."""
         if not isinstance(cast("object", name), str):
             raise TypeError("name must be a string")
-        for inner in sub_blocks(_root(self._live("subgraphs"))):
+        for inner in _listed(_root(self._live("subgraphs"))):
             if graph_name(inner) == name:
                 return Graph._create_from(inner, False)
         return None
+
+    def add_subgraph(self, subgraph: Graph) -> None:
+        """List a subgraph again that `remove_subgraph` took off.
+
+        Raises RuntimeError for a graph that no op of this one holds and for a name that is listed.
+        """
+        if not isinstance(cast("object", subgraph), Graph):
+            raise TypeError("subgraph must be a Graph")
+        root, inner = _root(self._live("subgraphs")), subgraph._live("name")
+        name = graph_name(inner)
+        owner = root.parent_op()
+        unlisted = string_list(owner, UNLISTED) if owner is not None else []
+        if inner is root or _root(inner) is not root or owner is None or name not in unlisted:
+            raise RuntimeError(f"Failed to add subgraph '{name}' to graph '{self.name}'")
+        set_string_list(owner, UNLISTED, [other for other in unlisted if other != name])
+
+    def remove_subgraph(self, name: str) -> None:
+        """Take a subgraph off the graph's list; its op keeps it. An unknown name is accepted."""
+        if not isinstance(cast("object", name), str):
+            raise TypeError("name must be a string")
+        root = _root(self._live("subgraphs"))
+        owner = root.parent_op()
+        if owner is not None and any(graph_name(inner) == name for inner in _listed(root)):
+            set_string_list(owner, UNLISTED, [*string_list(owner, UNLISTED), name])
+
+    # Dumps and files
+
+    def dump_to_stream(self, format: DumpFormat = DumpFormat.kReadable) -> str:
+        """The graph as text. Raises RuntimeError for what the form cannot hold."""
+        _check_dump_format(format)
+        return dump.text_of(self._live("dump"), format.name)
+
+    def dump_to_file(self, format: DumpFormat = DumpFormat.kReadable, suffix: str = "") -> None:
+        """Write the text into the dump folder, under a name with a running number."""
+        if not isinstance(cast("object", suffix), str):
+            raise TypeError("Suffix must be a string")
+        text = self.dump_to_stream(format)
+        dump.write(text, format.name, suffix)
+
+    def __str__(self) -> str:
+        return self.dump_to_stream()
+
+    def save_to_air(self, file_path: str) -> None:
+        """Write the graph as an `.air` file, whole or not at all."""
+        if not isinstance(cast("object", file_path), str):
+            raise TypeError("file_path must be a string")
+        func = function_of(self)
+        try:
+            if func is None:
+                raise CompileError("graph was taken over or is a subgraph, expected a whole one")
+            dump.save_air(func, Path(file_path))
+        except CompileError as error:
+            raise RuntimeError(f"Failed to save graph to AIR format: {error.message}") from None
+
+    def load_from_air(self, file_path: str) -> None:
+        """Make this the graph of an `.air` file; on failure it stays as it is."""
+        if not isinstance(cast("object", file_path), str):
+            raise TypeError("file_path must be a string")
+        self._live("name")
+        try:
+            func = dump.load_air(Path(file_path))
+        except CompileError as error:
+            raise RuntimeError(f"Failed to load graph from AIR format: {error.message}") from None
+        self._handle = func.body.block
 
 
 def update_function_type(func: FuncOp) -> None:
@@ -254,26 +325,17 @@ def new_function(name: str, block: Block) -> FuncOp:
     return FuncOp.create(properties=properties, regions=[Region(block)])
 
 
-def graph_name(block: Block) -> str:
-    """The name of a graph: its function's, or `<node>_<subgraph>` inside an op."""
-    owner = block.parent_op()
-    if isinstance(owner, FuncOp):
-        return owner.sym_name.data
-    if isinstance(owner, GeOp):
-        index = next(i for i, region in enumerate(owner.regions) if block.parent is region)
-        names = string_list(owner, SUBGRAPH_NAMES)
-        if index < len(names):
-            return names[index]
-        return f"{owner.node_name}_{region_names(owner.prototype, len(owner.regions))[index]}"
-    return ""
+def _listed(root: Block) -> list[Block]:
+    """The subgraphs of a root graph without those taken off its list."""
+    owner = root.parent_op()
+    unlisted = string_list(owner, UNLISTED) if owner is not None else []
+    return [inner for inner in sub_blocks(root) if graph_name(inner) not in unlisted]
 
 
-def sub_blocks(block: Block) -> Iterator[Block]:
-    """The blocks of all subgraphs below a block: direct ones first, then theirs."""
-    direct = [b for op in block.ops for region in op.regions for b in region.blocks]
-    yield from direct
-    for inner in direct:
-        yield from sub_blocks(inner)
+def _check_dump_format(format: object) -> None:
+    if not isinstance(format, DumpFormat):
+        known = ", ".join(str(member) for member in DumpFormat)
+        raise TypeError(f"Format must be in [{known}]")
 
 
 def _root(block: Block) -> Block:

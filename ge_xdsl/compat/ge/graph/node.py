@@ -12,9 +12,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 
 from ge_xdsl.compat.ge.graph import attributes as attrs
-from ge_xdsl.compat.ge.graph import ports
-from ge_xdsl.compat.ge.graph.ports import Handle
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, TensorDesc
+from ge_xdsl.dialects.ge import nodes as ports
+from ge_xdsl.dialects.ge.nodes import Handle
 from ge_xdsl.dialects.ge.op import GeOp, extra_key, set_type
 from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
 

@@ -11,10 +11,10 @@ from typing import NoReturn
 
 from xdsl.ir import Operation
 
-from ge_xdsl.compat.ge.graph import ports
 from ge_xdsl.compat.ge.graph.node import Node
-from ge_xdsl.compat.ge.graph.ports import Handle
 from ge_xdsl.compat.ge.passes.values import PassContext
+from ge_xdsl.dialects.ge import nodes as ports
+from ge_xdsl.dialects.ge.nodes import Handle
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.passes.registry import current_run
 from ge_xdsl.pattern.boundary import makes_cycle

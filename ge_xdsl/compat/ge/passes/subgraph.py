@@ -11,10 +11,10 @@ from typing import Any, NoReturn, cast, overload
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from ge_xdsl.compat.ge.graph import ports
 from ge_xdsl.compat.ge.graph.graph import Graph, function_of
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind
 from ge_xdsl.compat.ge.passes.values import PassContext
+from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.passes.registry import StageRun, current_run

@@ -12,9 +12,9 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult
 
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
-from ge_xdsl.compat.ge.graph import ports
 from ge_xdsl.compat.ge.graph.graph import Graph, take_function
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind, node_of
+from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.passes.registry import StageRun

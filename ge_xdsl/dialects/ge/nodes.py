@@ -1,4 +1,4 @@
-"""A GE graph as the graph API sees it, over a block of ops: handles, names and ports.
+"""A GE graph as GE's own API and dumps see it, over a block of ops: handles, names and ports.
 
 A handle is a block argument (GE's Data), an op, or the block's terminator (GE's NetOutput). An
 input port is a slot of the prototype: dynamic inputs count one by one and a missing optional
@@ -11,14 +11,22 @@ from collections.abc import Iterator, Sequence
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
+from ge_xdsl.dialects.ge.assembly import region_names
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
-from ge_xdsl.dialects.ge.names import INPUT_NAMES
+from ge_xdsl.dialects.ge.names import INPUT_NAMES, string_list
 from ge_xdsl.dialects.ge.op import NAME, OPERAND_SEGMENTS, GeOp, segments
 
 Handle: TypeAlias = BlockArgument | Operation
+
+SUBGRAPH_NAMES = "ge.subgraph_names"
+"""Op attribute: the names of the graphs that its regions were built from."""
+INPUT_TYPES = "ge.input_types"
+"""Function or op attribute: the GE types of graph inputs that are not all plain Data."""
+DATA_TYPES = frozenset({"Data", "RefData", "AippData", "AnyData", "AnnData"})
+"""GE op types that stand for a graph input."""
 
 
 def block_of(handle: Handle) -> Block | None:
@@ -42,11 +50,19 @@ def is_node(op: Operation) -> bool:
 
 
 def handles(block: Block) -> Iterator[Handle]:
-    """The nodes of a graph: Data, then ops in order, NetOutput last."""
+    """The nodes of a graph: Data, then ops in order, NetOutput last.
+
+    A graph that nobody built yet, without outputs, has no NetOutput.
+    """
     yield from block.args
+    last = block.last_op
     for op in block.ops:
-        if is_node(op):
+        if is_node(op) and (op is not last or op.operands or not _is_bare_return(op)):
             yield op
+
+
+def _is_bare_return(op: Operation) -> bool:
+    return isinstance(op, ReturnOp) and NAME not in op.attributes
 
 
 def handle_of(value: SSAValue) -> Handle | None:
@@ -65,24 +81,55 @@ def handle_name(handle: Handle) -> str:
     attr = handle.attributes.get(NAME)
     if isinstance(attr, StringAttr):
         return attr.data
-    return "NetOutput" if is_terminator(handle) else ""
+    return output_name(handle.parent) if is_terminator(handle) else ""
+
+
+def output_name(block: Block | None) -> str:
+    """The name of a graph's NetOutput when none is stored."""
+    inside = block is not None and isinstance(block.parent_op(), GeOp)
+    return f"NetOutput_{graph_name(block)}" if block is not None and inside else "NetOutput"
 
 
 def _argument_name(arg: BlockArgument) -> str:
-    parent = arg.block.parent_op()
-    names = parent.attributes.get(INPUT_NAMES) if isinstance(parent, FuncOp) else None
-    if isinstance(names, ArrayAttr):
-        listed = cast("ArrayAttr[Attribute]", names).data
-        item = listed[arg.index] if arg.index < len(listed) else None
-        if isinstance(item, StringAttr) and item.data:
-            return item.data
-    return f"input_{arg.index}"
+    return _of_argument(arg, INPUT_NAMES) or f"input_{arg.index}"
+
+
+def _of_argument(arg: BlockArgument, key: str) -> str:
+    """What a list of strings on the graph's function or op says of one input, '' for nothing."""
+    names = argument_strings(arg.block, key)
+    return names[arg.index] if arg.index < len(names) else ""
+
+
+def argument_strings(block: Block, key: str) -> list[str]:
+    """The list of strings that a graph keeps, one per input, [] without one.
+
+    A function keeps it as an attribute; an op keeps one list per region that has one.
+    """
+    owner = block.parent_op()
+    if isinstance(owner, FuncOp):
+        return string_list(owner, key)
+    return string_list(owner, f"{key}.{region_index(block)}") if owner is not None else []
+
+
+def set_argument_strings(block: Block, key: str, values: Sequence[str]) -> None:
+    """Keep a list of strings, one per input of the graph."""
+    owner = block.parent_op()
+    assert owner is not None
+    place = key if isinstance(owner, FuncOp) else f"{key}.{region_index(block)}"
+    owner.attributes[place] = ArrayAttr([StringAttr(value) for value in values])
+
+
+def region_index(block: Block) -> int:
+    """Which region of its op a block is in."""
+    owner = block.parent_op()
+    assert owner is not None
+    return next(i for i, region in enumerate(owner.regions) if block.parent is region)
 
 
 def handle_type(handle: Handle) -> str:
     """The GE type string of a node."""
     if isinstance(handle, BlockArgument):
-        return "Data"
+        return _of_argument(handle, INPUT_TYPES) or "Data"
     if isinstance(handle, GeOp) and not is_terminator(handle):
         return handle.op_type
     return "NetOutput" if is_terminator(handle) else handle.name
@@ -187,3 +234,30 @@ def control_edges(handle: Handle, outgoing: bool) -> list[ControlEdgeOp]:
             if isinstance(edge, ControlEdgeOp) and use.index == (0 if outgoing else 1):
                 found.append(edge)
     return found[::-1]
+
+
+def graph_name(block: Block) -> str:
+    """The name of a graph: its function's, or `<node>_<subgraph>` inside an op."""
+    owner = block.parent_op()
+    if isinstance(owner, FuncOp):
+        return owner.sym_name.data
+    if isinstance(owner, GeOp):
+        return region_graph_names(owner)[region_index(block)]
+    return ""
+
+
+def region_graph_names(op: GeOp) -> list[str]:
+    """The graph name of each region of an op."""
+    given = string_list(op, SUBGRAPH_NAMES)
+    fields = region_names(op.prototype, len(op.regions))
+    return [
+        given[i] if i < len(given) else f"{op.node_name}_{field}" for i, field in enumerate(fields)
+    ]
+
+
+def sub_blocks(block: Block) -> Iterator[Block]:
+    """The blocks of all subgraphs below a block: direct ones first, then theirs."""
+    direct = [b for op in block.ops for region in op.regions for b in region.blocks]
+    yield from direct
+    for inner in direct:
+        yield from sub_blocks(inner)
