@@ -187,6 +187,26 @@ def concrete_shape(name: str, tensor: Tensor, shape: Sequence[int] | None) -> tu
     return tuple(1 if dim < 0 else dim for dim in tensor.shape)
 
 
+def assumed_shapes(
+    func: FuncOp, inputs: Mapping[str, Array], asked: Mapping[str, Sequence[int]]
+) -> list[str]:
+    """A line per input of unknown dimensions that ran with 1 for each, because none was asked."""
+    from ge_xdsl.dialects.ge.names import input_names
+    from ge_xdsl.dialects.ge.shapes import shape_text
+    from ge_xdsl.dialects.ge.types import tensor_of
+
+    lines: list[str] = []
+    for name, arg in zip(input_names(func), func.body.block.args, strict=True):
+        declared, shape = tensor_of(arg.type).shape or (), inputs[name].shape
+        unknown = [i for i, dim in enumerate(declared) if dim < 0]
+        if unknown and name not in asked and all(shape[i] == 1 for i in unknown):
+            lines.append(
+                f"graph input '{name}' is {shape_text(declared)} and ran as {shape_text(shape)}, "
+                f"expected --shape {name}=... for other dimensions"
+            )
+    return lines
+
+
 def digest(array: Array) -> str:
     """The first 16 hex digits of the SHA-256 of an array's type, shape and bytes."""
     import hashlib

@@ -14,7 +14,7 @@ from ge_xdsl.cli.options import (
     session_of_args,
     warn_of_idle_files,
 )
-from ge_xdsl.errors import UsageError
+from ge_xdsl.errors import CompileError, UsageError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -128,17 +128,20 @@ class Run:
         func = main_function(module)
         if self.args.level is None and has_kernels(module):
             self.level = "aicore"
-        inputs = arrays.gather_inputs(
-            func, self.args.arrays, self.args.inputs, self.seed, self.shapes(module)
-        )
-        reference = self.reference(module, inputs)
+        shapes = self.shapes(module)
+        inputs = arrays.gather_inputs(func, self.args.arrays, self.args.inputs, self.seed, shapes)
+        assumed = arrays.assumed_shapes(func, inputs, shapes) if self.seed is not None else []
         report: Report | None = None
         try:
+            reference = self.reference(module, inputs)
             self.compile(module, inputs)
             if self.level == "ge":
                 outputs = run_graph(module, inputs)
             else:
                 outputs, report = self.run_kernels(module, inputs)
+        except CompileError as error:
+            error.notes += tuple(assumed)
+            raise
         finally:
             show_messages(self.session)
         lines = arrays.output_lines(outputs)

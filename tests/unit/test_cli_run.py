@@ -127,6 +127,25 @@ def test_an_input_of_unknown_rank_needs_a_shape():
     assert arrays.random_array("x", tensor, 0, (2, -1)).shape == (2, 1)
 
 
+UNKNOWN_DIMS = """func.func @main(%x: tensor<?x?xf32>, %w: tensor<8x4xf32>) -> tensor<?x4xf32> {
+  %y = ge.MatMul(%x, %w) : (tensor<?x?xf32>, tensor<8x4xf32>) -> tensor<?x4xf32>
+  func.return %y : tensor<?x4xf32>
+}
+"""
+
+
+def test_an_error_names_the_dimensions_that_were_assumed(folder, capsys):
+    (folder / "d.mlir").write_text(UNKNOWN_DIMS)
+    note = "graph input 'x' is ?x? and ran as 1x1, expected --shape x=... for other dimensions"
+    for more in ([], ["--compare", "ge"], ["--level", "aicore"]):
+        code, _, err = call(["d.mlir", "--random-inputs", *more], capsys)
+        assert code == 1
+        assert err.splitlines()[-1].endswith(f"note: {note}")
+    code, _, err = call(["d.mlir", "--random-inputs", "--shape", "x=1x1"], capsys)
+    assert (code, "--shape" in err) == (1, False)
+    assert call(["d.mlir", "--random-inputs", "--shape", "x=2x8"], capsys)[0] == 0
+
+
 # Outputs
 
 
