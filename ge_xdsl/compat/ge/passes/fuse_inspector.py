@@ -77,6 +77,8 @@ def _handles(nodes: Iterable[object], what: str) -> list[Handle]:
     for node in nodes:
         if not isinstance(node, Node):
             raise TypeError(f"{what} must contain only ge.graph.Node objects")
+        if node._handle is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise RuntimeError("Node handle is empty")
         found.append(node._handle)
     return found
 

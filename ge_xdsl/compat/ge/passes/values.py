@@ -14,6 +14,7 @@ from xdsl.ir import BlockArgument, OpResult
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 from ge_xdsl.compat.ge.graph.graph import Graph, take_function
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind, node_of
+from ge_xdsl.compat.ge.passes._handles import hand_over
 from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
@@ -123,6 +124,10 @@ class Pattern:
 
     def is_valid(self) -> bool:
         return self._func is not None
+
+    def release(self) -> int:
+        """Hand the pattern to an engine, once; the handle under which it finds it."""
+        return hand_over(self._release())
 
     def _release(self) -> tuple[FuncOp, list[Capture]]:
         """The pattern's function and captures, taken away from this object."""
