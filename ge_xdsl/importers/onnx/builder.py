@@ -184,6 +184,13 @@ class Builder:
             raise self.error(f"has the numbers {numbers}, expected {dtype}") from None
         return self.const(array, self.part_name("Const"))
 
+    def floats(self, values: Sequence[float]) -> SSAValue:
+        """An f32 Const that the conversion of the current node needs."""
+        import numpy as np
+
+        with np.errstate(over="ignore"):
+            return self.const(np.array(values, np.float32), self.part_name("Const"))
+
     def scalar(self, number: float, dtype: str) -> SSAValue:
         """A scalar Const that the conversion of the current node needs."""
         import numpy as np
@@ -216,6 +223,20 @@ class Builder:
         if self.dtype(value) == dtype:
             return value
         return self.part("Cast", value, dst_type=int(dtype))
+
+    def less_zero_point(
+        self, value: SSAValue, zero: SSAValue | None, dtype: DataType, axis: int | None = None
+    ) -> SSAValue:
+        """A quantized value less its zero point, in another element type; a zero point that is a
+        vector belongs to the dimension `axis`."""
+        wide = self.cast(value, dtype)
+        if zero is None:
+            return wide
+        zero = self.cast(zero, dtype)
+        shape = self.shape(zero)
+        if axis is not None and shape is not None and len(shape) == 1 and shape != (1,):
+            zero = self.along(zero, axis, self.rank(value, "a zero point per channel"))
+        return self.part("Sub", wide, zero)
 
     def as_scalar(self, value: SSAValue) -> SSAValue:
         """One element as a scalar."""

@@ -33,7 +33,7 @@ class Node:
     knows is an error and never dropped.
     """
 
-    __slots__ = ("attrs", "inputs", "name", "op_type", "opset", "outputs", "scope")
+    __slots__ = ("attrs", "inputs", "name", "op_type", "opset", "outputs", "proto", "scope")
     scope: Scope
     """The scope that the node stands in."""
 
@@ -46,6 +46,7 @@ class Node:
         bindings: Mapping[str, AttributeProto] | None = None,
     ) -> None:
         """`bindings` are the attributes that attributes of a function body may refer to."""
+        self.proto = proto
         self.op_type: str = proto.op_type
         self.name = name
         self.opset = opset
@@ -109,6 +110,14 @@ class Node:
     def integer(self, name: str, default: int) -> int:
         found = self._value(name, "i")
         return default if found is None else found
+
+    def peek_integer(self, name: str, default: int) -> int:
+        """As `integer`, without ticking it off."""
+        attr = self.attrs.get(name)
+        found = self.integer(name, default)
+        if attr is not None:
+            self.attrs[name] = attr
+        return found
 
     def required_integer(self, name: str) -> int:
         found = self._value(name, "i")

@@ -44,33 +44,40 @@ def reduce(node: Node, g: Builder) -> SSAValue:
     return g.add(node.op_type, (x, axes), {"keep_dims": keep}, name).results[0]
 
 
-def composed(node: Node, g: Builder) -> SSAValue:
-    """ReduceSum of |x| or x^2, its square root or logarithm, or the logarithm of that of exp(x)"""
+def named(node: Node, g: Builder) -> SSAValue:
+    """LpNormV2, SquareSumV1, ReduceLogSum or ReduceLogSumExp for floats; of other types, and for
+    axes that the run tells where GE has them as an attribute, what they stand for."""
     x, keep = node.input(0), node.flag("keepdims", True)
-    before, after = COMPOSED[node.op_type]
     axes = axes_of(node, g)
-    highest = None
-    if node.op_type == "ReduceLogSumExp" and axes is not None:
-        x, highest = _below_zero(g, x, axes)
+    known = g.known(axes)
+    if g.dtype(x) not in FLOATS or axes is None:
+        return _composed(node, g, x, axes, keep)
+    if node.op_type.startswith("ReduceLog"):
+        name = node.name if node.opset >= 13 else g.part_name(node.op_type)
+        return g.add(node.op_type, (x, axes), {"keep_dims": keep}, name).results[0]
+    if known is None:
+        return _composed(node, g, x, axes, keep)
+    if not known:
+        known = list(range(g.rank(x, "a reduction without axes")))
+    if node.op_type == "ReduceSumSquare":
+        return g.op("SquareSumV1", x, axis=known, keep_dims=keep)
+    p = float(node.op_type[-1])
+    return g.op("LpNormV2", x, p=p, axes=known, keepdim=keep, epsilon=0.0)
+
+
+def _composed(node: Node, g: Builder, x: SSAValue, axes: SSAValue | None, keep: bool) -> SSAValue:
+    """ReduceSum of |x| or x^2, its square root or logarithm, or the logarithm of that of exp(x)"""
+    before, after = COMPOSED[node.op_type]
+    if before == "Exp" and g.dtype(x) not in FLOATS:
+        x = g.cast(x, DataType.DT_DOUBLE)
     found = g.part(before, x) if before else x
     if axes is not None:
         found = g.part("ReduceSum", found, axes, keep_dims=keep)
-    if after and g.dtype(found) not in FLOATS:
-        wide = g.part(after, g.cast(found, DataType.DT_DOUBLE))
-        return g.cast(wide, g.dtype(found))
-    found = g.part(after, found) if after else found
-    if highest is None:
+    if not after:
         return found
-    shape = g.part("Shape", found, dtype=int(DataType.DT_INT64))
-    return g.part("Add", found, g.reshape_exactly(highest, shape))
-
-
-def _below_zero(g: Builder, x: SSAValue, axes: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """x less its largest element (0 where that is infinite), so that exp does not overflow."""
-    highest = g.part("ReduceMax", x, axes, keep_dims=True)
-    finite = g.part("IsFinite", highest)
-    highest = g.part("SelectV2", finite, highest, g.part("ZerosLike", highest))
-    return g.part("Sub", x, highest), highest
+    dtype = g.dtype(node.input(0))
+    wide = found if g.dtype(found) in FLOATS else g.cast(found, DataType.DT_DOUBLE)
+    return g.cast(g.part(after, wide), dtype)
 
 
 COMPOSED = {
@@ -84,5 +91,5 @@ COMPOSED = {
 
 TABLE: dict[str, Converter] = {
     **dict.fromkeys(("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum"), reduce),
-    **dict.fromkeys(COMPOSED, composed),
+    **dict.fromkeys(COMPOSED, named),
 }

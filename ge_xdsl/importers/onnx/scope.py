@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 DEPTH_LIMIT = 32
 """How deep subgraphs and function calls may nest."""
-EXPANSION_LIMIT = 2**20
+EXPANSION_LIMIT = 2**16
 """Most nodes that subgraphs and function bodies of one model may expand to."""
 
 
@@ -176,7 +176,12 @@ class Scope:
         known = op_type if not domain else f"{domain}::{op_type}"
         if known in CONVERTERS:
             return converter_of(known)(node, self.builder)
-        body = self.functions.of_operator_set(node, proto, domain)
+        return self.by_function(node)
+
+    def by_function(self, node: Node) -> list[SSAValue | None]:
+        """The results by the function that the operator set defines the op with."""
+        domain = key_of(node.proto.domain, "")[0]
+        body = self.functions.of_operator_set(node, node.proto, domain)
         if body is None:
             _refuse_op(node, domain)
         return self.call(node, body)

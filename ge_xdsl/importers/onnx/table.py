@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from ge_xdsl.importers.onnx.builder import Builder
     from ge_xdsl.importers.onnx.node import Node
 
-Converter: TypeAlias = "Callable[[Node, Builder], SSAValue | Sequence[SSAValue]]"
+Converter: TypeAlias = "Callable[[Node, Builder], SSAValue | Sequence[SSAValue | None]]"
 """Appends the GE ops of a node and returns its outputs, in order."""
 
 FAMILIES: dict[str, str] = {
@@ -26,20 +26,26 @@ FAMILIES: dict[str, str] = {
     "compare": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Where",
     "concat": "Concat Split",
     "control": "If Loop Scan",
-    "conv": "Conv",
+    "conv": "Conv ConvInteger ConvTranspose",
     "cumulative": "CumProd CumSum",
     "data": "Constant Dropout Identity",
+    "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
     "index": (
         "Compress ConstantOfShape EyeLike Gather GatherElements GatherND NonZero OneHot Range"
     ),
+    "linalg": "Det Einsum",
     "matmul": "Gemm MatMul",
-    "norm": "BatchNormalization InstanceNormalization LayerNormalization",
-    "pool": "AveragePool GlobalAveragePool GlobalMaxPool MaxPool",
+    "norm": (
+        "BatchNormalization InstanceNormalization LRN LayerNormalization LpNormalization "
+        "MeanVarianceNormalization RMSNormalization"
+    ),
+    "pool": ("AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxUnpool"),
     "reduce": (
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
         "ReduceSum ReduceSumSquare"
     ),
+    "resize": "Resize Upsample",
     "scatter": "Scatter ScatterElements ScatterND",
     "shape": "Expand Flatten Reshape Shape Size Squeeze Tile Transpose Unsqueeze",
     "slice": "Pad Slice",

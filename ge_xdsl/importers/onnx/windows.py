@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.ge.types import DYNAMIC
+from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 
 AUTO_PADS = ("NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID")
@@ -67,22 +71,39 @@ def _checked(node: Node, name: str, default: Sequence[int], least: int) -> list[
 
 
 def spatial(node: Node, rank: int) -> int:
-    """The number of spatial dimensions of an input of `rank`; only 1 and 2 are supported."""
-    if rank not in (3, 4):
-        node.fail(f"the input has rank {rank}, expected 3 or 4 (1-D or 2-D)")
+    """The number of spatial dimensions of an input of `rank`; 1 to 3 are supported."""
+    if rank not in (3, 4, 5):
+        node.fail(f"the input has rank {rank}, expected 3 to 5 (1-D to 3-D)")
     return rank - 2
+
+
+def spans(kernel: Sequence[int], window: Window) -> list[int]:
+    """The lengths that dilated kernels cover: (kernel - 1)*dilation + 1."""
+    return [(k - 1) * d + 1 for k, d in zip(kernel, window.dilations, strict=True)]
 
 
 def same_pads(sizes: Sequence[int], kernel: Sequence[int], window: Window) -> list[int]:
     """The explicit pads that SAME_UPPER and SAME_LOWER stand for on known sizes.
 
-    The total is (ceil(size/stride) - 1)*stride + kernel - size; an odd one goes after for UPPER.
+    The total is (ceil(size/stride) - 1)*stride + span - size; an odd one goes after for UPPER.
     """
     before: list[int] = []
     after: list[int] = []
-    for size, length, stride in zip(sizes, kernel, window.strides, strict=True):
+    lengths = spans(kernel, window)
+    for size, length, stride in zip(sizes, lengths, window.strides, strict=True):
         whole = max((-(-size // stride) - 1) * stride + length - size, 0)
         small, large = whole // 2, whole - whole // 2
         before.append(small if window.auto_pad == "SAME_UPPER" else large)
         after.append(large if window.auto_pad == "SAME_UPPER" else small)
     return [*before, *after]
+
+
+def explicit_pads(
+    node: Node, g: Builder, x: SSAValue, kernel: Sequence[int], window: Window
+) -> list[int]:
+    """The pads as numbers, all befores then all afters; SAME needs known sizes."""
+    if not window.auto_pad.startswith("SAME"):
+        return window.pads
+    dims = (g.shape(x) or ())[2:] or (DYNAMIC,)
+    sizes = g.static_dims(dims, f"auto_pad {window.auto_pad}")
+    return same_pads(sizes, kernel, window)
