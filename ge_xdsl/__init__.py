@@ -40,6 +40,7 @@ __all__ = [
     "run",
     "run_stage",
     "save",
+    "text",
 ]
 
 OPTIMIZE = "ge-optimize"
@@ -91,6 +92,14 @@ def save(module: ModuleOp, path: str | Path) -> None:
 
     _check_module(module)
     write_mlir(module, Path(path))
+
+
+def text(module: ModuleOp) -> str:
+    """The module as `ge-opt` prints it."""
+    from ge_xdsl.dialects.ge.text import module_text
+
+    _check_module(module)
+    return module_text(module, origins=False)
 
 
 def optimize(

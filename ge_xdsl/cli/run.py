@@ -52,7 +52,11 @@ def parser() -> Parser:
         metavar="NAME=1x3x224x224",
         help="shape of an input; unknown dimensions are 1 without it",
     )
-    made.add_argument("--level", choices=("ge", "aicore"), help="whole tensors, or tile programs")
+    made.add_argument(
+        "--level",
+        choices=("ge", "aicore"),
+        help="whole tensors, or tile programs; aicore with --cycles and after a lowering",
+    )
     made.add_argument("--save-outputs", metavar="FILE.npz", help="write the outputs by name")
     made.add_argument(
         "--compare",
@@ -109,11 +113,15 @@ class Run:
         from ge_xdsl.passes.pipeline import make_passes
 
         self.args = args
-        self.level: str = args.level or ("ge" if args.cycles is None else "aicore")
         self.seed = seed_of(args.random_inputs)
         self.session = session_of_args(args)
         load_user_passes(args.load)
         self.passes = [item for text in args.pipelines for item in make_passes(text)]
+        lowers = any(item.name == "convert-ge-to-aicore" for item in self.passes)
+        has_tiles = args.cycles is not None or lowers
+        self.level: str = args.level or ("aicore" if has_tiles else "ge")
+        if lowers and self.level == "ge":
+            raise UsageError("--level ge with convert-ge-to-aicore, expected --level aicore")
         warn_of_idle_files(args.load, self.passes, self.session)
         check_writable(args.save_outputs)
 
@@ -140,7 +148,8 @@ class Run:
             else:
                 outputs, report = self.run_kernels(module, inputs)
         except CompileError as error:
-            error.notes += tuple(assumed)
+            if not error.subject.startswith("graph input"):
+                error.notes += tuple(assumed)
             raise
         finally:
             show_messages(self.session)

@@ -239,6 +239,11 @@ def save(folder):
         (["--random-inputs=a"], 2, "--random-inputs=a, expected a seed of 0 or more"),
         (["--cycles=xml"], 2, "--cycles=xml, expected --cycles or --cycles=json"),
         (["--cycles", "--level", "ge"], 2, "--cycles with --level ge, expected --level aicore"),
+        (
+            ["--random-inputs", "-p", "ge-compile", "--level", "ge"],
+            2,
+            "--level ge with convert-ge-to-aicore, expected --level aicore",
+        ),
         (["--compare", "onnxruntime"], 2, "--compare onnxruntime with 'good.mlir', expected an"),
         (["--compare", "torch"], 2, "argument --compare: invalid choice: 'torch'"),
         (["--input", "x=none.npy"], 1, "none.npy: error: cannot be read, no such file"),

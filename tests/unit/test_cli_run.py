@@ -333,6 +333,8 @@ def test_a_lowered_module_runs_at_its_level(onnx_file, capsys):
     assert not [op for op in ge_ops(main_function(module)) if "MatMul" in op.op_type]
     assert "tensor<3x16xf32>" in (onnx_file / "low.mlir").read_text()
     first = call(["low.mlir", "--random-inputs=5"], capsys)
-    second = call(["m.onnx", "--random-inputs=5", "--shape", "x=3x2x4", "--level=aicore"], capsys)
+    argv = ["m.onnx", "--random-inputs=5", "--shape", "x=3x2x4"]
+    second = call([*argv, "--level=aicore"], capsys)
+    third = call([*argv, "-p", "ge-compile"], capsys)
     assert first[0] == 0
-    assert first[1] == second[1]
+    assert first[1] == second[1] == third[1]

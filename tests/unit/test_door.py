@@ -127,7 +127,7 @@ def test_errors(model, arrays, tmp_path):
         gx.load(tmp_path / "missing.mlir")
     with pytest.raises(gx.UsageError, match="unknown pass 'ge-fuze', did you mean 'ge-fuse'"):
         gx.optimize(model, pipeline="ge-fuze")
-    for call in (gx.optimize, gx.lower, gx.estimate, lambda m: gx.run(m, {})):
+    for call in (gx.optimize, gx.lower, gx.estimate, gx.text, lambda m: gx.run(m, {})):
         with pytest.raises(gx.UsageError, match="module is str, expected what gx.load returns"):
             call("dense.mlir")
     with pytest.raises(gx.UsageError, match="module is NoneType, expected what gx.load returns"):
@@ -144,6 +144,14 @@ def test_reports_are_readable(model, arrays, tmp_path):
     ]
     _, timing = gx.run(model, arrays, level="aicore")
     assert str(timing).startswith("target Ascend910B1\nkernel ")
+
+
+def test_text_is_what_the_tool_prints(model, capsys, tmp_path):
+    from ge_xdsl.cli import opt
+
+    gx.optimize(model, pipeline="ge-fuse")
+    assert opt.main([str(tmp_path / "dense.mlir"), "-p", "ge-fuse"]) == 0
+    assert gx.text(model) == capsys.readouterr().out
 
 
 def test_everything_public_is_there():
