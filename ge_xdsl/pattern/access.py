@@ -6,11 +6,11 @@ behind them, and the two functions that write do what xDSL's own do.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, TypeVar, cast
 
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue, Use
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
@@ -28,6 +28,21 @@ uses_of: Callable[[Operation], tuple[Use, ...]] = attrgetter("_operand_uses")
 """The use that each operand of an op makes."""
 item: Callable[[tuple[SSAValue, ...], int], SSAValue] = cast("Any", tuple).__getitem__
 """`values[index]` without the Python call that xDSL's tuple of values makes."""
+
+WIDE = 64
+"""An op with more operands than this is not rebuilt or read again for each that changes."""
+
+
+class WideOperands(list[SSAValue]):
+    """The operands of a wide op while a run replaces them one by one, in place.
+
+    A tuple per replacement would make a Concat of n replaced producers cost n * n. `seal` puts
+    the tuple back that xDSL expects of an op at rest.
+    """
+
+    @property
+    def types(self) -> tuple[Attribute, ...]:
+        return tuple([value.type for value in self])
 
 
 def copy_with(op: OpT, operands: Sequence[SSAValue]) -> OpT:
@@ -50,6 +65,9 @@ def copy_with(op: OpT, operands: Sequence[SSAValue]) -> OpT:
     return new
 
 
+_held: Callable[[Operation], object] = attrgetter("_operands")
+
+
 def set_operand(op: Operation, index: int, value: SSAValue) -> None:
     """Set one operand; three times as fast as `op.operands[index] = value`."""
     operands = list(operands_of(op))
@@ -58,6 +76,31 @@ def set_operand(op: Operation, index: int, value: SSAValue) -> None:
     value.add_use(use)
     operands[index] = value
     vars(op)["_operands"] = SSAValues(operands)
+
+
+def set_wide_operand(op: Operation, index: int, value: SSAValue) -> None:
+    """The same in place, for an op that is given to `seal` when the run is over."""
+    held = _held(op)
+    if not isinstance(held, WideOperands):
+        held = vars(op)["_operands"] = WideOperands(operands_of(op))
+    use = uses_of(op)[index]
+    held[index].remove_use(use)
+    value.add_use(use)
+    held[index] = value
+
+
+def seal(ops: Iterable[Operation]) -> None:
+    """Give ops with operands under change their tuples back."""
+    for op in ops:
+        held = _held(op)
+        if isinstance(held, WideOperands):
+            vars(op)["_operands"] = SSAValues(held)
+
+
+def reads(op: Operation, index: int, value: SSAValue) -> bool:
+    """Whether operand `index` of an op is `value`."""
+    operands = operands_of(op)
+    return index < len(operands) and operands[index] is value
 
 
 def producer(value: SSAValue) -> Operation | None:

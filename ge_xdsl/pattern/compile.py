@@ -9,6 +9,7 @@ by `boundary_miss` otherwise.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -66,10 +67,13 @@ class Path:
     steps: Sequence[tuple[int, tuple[type[GeOp], ...], int]]
     """Operand index, classes and result index of each reader on the way."""
 
+    def start(self, nodes: Nodes, values: Values) -> SSAValue:
+        """The tensor that the path starts from."""
+        return values[self.slot] if self.from_input else nodes[self.slot].results[self.result]
+
     def ends(self, nodes: Nodes, values: Values) -> list[Operation]:
         """The ops at the end of the path, each once."""
-        start = values[self.slot] if self.from_input else nodes[self.slot].results[self.result]
-        tensors: Iterable[SSAValue] = (start,)
+        tensors: Iterable[SSAValue] = (self.start(nodes, values),)
         found: dict[Operation, None] = {}
         for index, classes, result in self.steps:
             found = {
@@ -212,13 +216,17 @@ class CompiledPattern:
 
     def _candidates(
         self, step: Step, nodes: Nodes, values: Values, candidates: Candidates
-    ) -> Sequence[Operation]:
-        if step.path is None:
+    ) -> Iterable[Operation]:
+        path = step.path
+        if path is None:
             output = producer(step.output)
             assert isinstance(output, GeOp)
             return candidates.of_type(output)
+        if len(path.steps) == 1:
+            index, classes, _ = path.steps[0]
+            return candidates.readers(path.start(nodes, values), classes, index)
         home = nodes[0].parent
-        found = [op for op in step.path.ends(nodes, values) if op.parent is home]
+        found = [op for op in path.ends(nodes, values) if op.parent is home]
         return found if len(found) < 2 else candidates.sorted(found)
 
     def _finish(self, state: State) -> Match | None:
@@ -305,9 +313,10 @@ def _steps_up(
     op: GeOp, index: int, goal: Operation | None, output: SSAValue, inside: set[GeOp]
 ) -> list[tuple[int, tuple[type[GeOp], ...], int]]:
     """The shortest chain of readers from operand `index` of `op` to the op `goal`."""
-    queue: list[list[tuple[GeOp, int, int]]] = [[(op, index, 0)]]
+    queue: deque[list[tuple[GeOp, int, int]]] = deque([[(op, index, 0)]])
+    seen = {op}
     while True:
-        chain = queue.pop(0)
+        chain = queue.popleft()
         last = chain[-1][0]
         if last is goal:
             results = [result for _, _, result in chain[1:]]
@@ -320,5 +329,6 @@ def _steps_up(
         for result in last.results:
             for use in uses(result):
                 user = user_of(use)
-                if isinstance(user, GeOp) and user in inside:
+                if isinstance(user, GeOp) and user in inside and user not in seen:
+                    seen.add(user)
                     queue.append([*chain, (user, use.index, result.index)])

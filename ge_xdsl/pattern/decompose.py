@@ -18,6 +18,7 @@ from ge_xdsl.pattern.pattern_rule import UNMET, RuleReport, RunReport
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope, replace_in
 from ge_xdsl.pattern.rule import APPLIED, Applied, Declined, Outcome
+from ge_xdsl.pattern.verify import WrongRewrite, verifier_of
 
 
 def decompose(
@@ -40,7 +41,7 @@ def decompose(
     rows: dict[str, RuleReport] = {}
     wanted = frozenset(op_types)
     snapshot = [op for op in block.ops if isinstance(op, GeOp) and op.op_type in wanted]
-    scope = Scope(block, pass_name, infer)
+    scope = Scope(block, pass_name, infer, batched=True, verifier=verifier_of(recorders))
     try:
         for op in snapshot if op_types else ():
             begun = perf_counter()
@@ -54,7 +55,7 @@ def decompose(
             for recorder in recorders:
                 recorder.attempt(pass_name, op.op_type, op, outcome, micros)
     finally:
-        scope.origins.flush()
+        scope.finish()
     for row in rows.values():
         for recorder in recorders:
             recorder.swept(pass_name, row.rule, row.tried, row.micros)
@@ -77,7 +78,11 @@ def _decompose_one(
     replacement = build(op)
     if replacement is None:
         raise CompileError("replacement is None, expected a graph", subject=describe(op))
-    replace_in(scope, node_boundary(op), replacement, acyclic=True)
+    scope.rule = op.op_type
+    try:
+        replace_in(scope, node_boundary(op), replacement, acyclic=True)
+    except WrongRewrite as error:
+        return Declined(error.message, op, 1, True)
     return APPLIED
 
 

@@ -7,7 +7,7 @@ both run the same `Rule` objects on xDSL's PatternRewriter.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from time import perf_counter
 
 from xdsl.ir import Block, Operation
@@ -22,6 +22,7 @@ from ge_xdsl.pattern.pattern_rule import GraphRewriter, PatternRule, RuleReport,
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import APPLIED, Applied, Rule
+from ge_xdsl.pattern.verify import verifier_of
 
 __all__ = [
     "GraphRewriter",
@@ -58,7 +59,7 @@ def run_ge(
         for rule in rules:
             run.sweep(rule)
     finally:
-        run.scope.origins.flush()
+        run.scope.finish()
     return run.report
 
 
@@ -73,10 +74,10 @@ class _GeRun:
         self.recorders = recorders
         self.explains = any(recorder.explains for recorder in recorders)
         self.report = RunReport()
-        self.scope = Scope(block, pass_name, infer)
+        self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
         self.index = BlockIndex(block)
         self.rewriter = GraphRewriter(self.scope, self.index)
-        self.scope.rewriter = self.rewriter
+        self.rewriter.listen(self.index.moved)
         self.rewriter.operation_insertion_handler.append(self.inserted)
         self.rewriter.operation_removal_handler.append(self.guard_removed)
         self.rewriter.operation_modification_handler.append(self.index.modified)
@@ -84,13 +85,17 @@ class _GeRun:
         self.many = False
         self.moves = 0
         self.queue: list[Operation] = []
-        self.extra: tuple[type[Operation], ...] = ()
+        self.roots: frozenset[type[Operation]] = frozenset()
+        self.grows = True
+        """Whether the index itself adds new ops to the queue."""
+        self.ahead: list[Operation] = []
+        self.done: set[Operation] = set()
 
     def inserted(self, op: Operation) -> None:
         if op.parent is self.block:
             self.index.inserted(op)
             self.guard.created.append(op)
-            if type(op) in self.extra:
+            if not self.grows and type(op) in self.roots:
                 self.queue.append(op)
 
     def guard_removed(self, op: Operation) -> None:
@@ -116,18 +121,16 @@ class _GeRun:
         """The candidates of a rule; none when the graph lacks what it needs."""
         index = self.index
         self.queue = []
-        self.extra = ()
+        self.done.clear()
         if self.many and not index.edges_in_order:
             index.forget_edges()
         if self.scope.order.moves != self.moves:
             self.moves = self.scope.order.moves
             index.refresh()
         roots = [cls for name in rule.root_types if (cls := op_class(name)) is not None]
-        if not index.has(roots) or not self.possible(rule):
-            return
-        self.queue, grows = index.candidates(roots)
-        if not grows:
-            self.extra = tuple(roots)
+        self.roots = frozenset(roots)
+        if index.has(roots) and self.possible(rule):
+            self.queue, self.grows = index.candidates(roots)
 
     def possible(self, rule: Rule) -> bool:
         """Whether the graph has the op types and edges that the rule needs."""
@@ -140,49 +143,70 @@ class _GeRun:
                 return False
         return not self.many or all(edge in index.edges for edge in rule.required_edges)
 
+    def pending(self, near: Sequence[Operation] | None = None) -> Iterator[Operation]:
+        """The ops to try: candidates in order, new ones last.
+
+        Only those in `near` up to the first rewrite, where it is given. New ops that are of the
+        types that they replace come first, so that a rule which feeds on itself is found at its
+        first site.
+        """
+        block, queue, done, ahead = self.block, self.queue, self.done, self.ahead
+        position, rewrites = 0, self.guard.count
+        sweep: Sequence[Operation] = queue if near is None else near
+        while True:
+            if ahead:
+                op = ahead.pop()
+                done.add(op)
+            elif position < len(sweep):  # grows while it is read
+                op = sweep[position]
+                position += 1
+                if done and op in done:
+                    continue
+            else:
+                return
+            if op.parent is block:
+                yield op
+                if sweep is not queue and self.guard.count > rewrites:
+                    position, sweep = queue.index(op) + 1, queue
+
+    def applied(self, rule: Rule, report: RuleReport, op: Operation) -> None:
+        """Note a rewrite."""
+        report.matched += 1
+        report.applied += 1
+        new = self.guard.applied(rule.name, op)
+        if new:
+            self.ahead += [op for op in reversed(new) if type(op) in self.roots]
+
     def run_pattern(self, rule: PatternRule, report: RuleReport) -> None:
         """The sweep of a pattern when nobody records the attempts.
 
         Among many rules only the ops with a required edge are tried, up to the first rewrite:
         that may make the edge elsewhere.
         """
-        block, index = self.block, self.index
-        queue: Sequence[Operation] | None = index.near(rule.root_edges) if self.many else None
-        if queue is None:
-            queue = self.queue
-        match = rule.pattern.match
-        tried = position = 0
-        while position < len(queue):  # grows while it is read
-            op = queue[position]
-            position += 1
-            if op.parent is not block:
-                continue
+        index, match = self.index, rule.pattern.match
+        tried = 0
+        for op in self.pending(index.near(rule.root_edges) if self.many else None):
             tried += 1
             found = match(op, index)
             if found is not None:
-                report.matched += 1
                 self.rewriter.start(op)
                 if rule.apply(found, self.rewriter) is APPLIED:
-                    report.applied += 1
-                    self.guard.applied(rule.name, op)
-                    if queue is not self.queue:
-                        queue = self.queue
-                        position = queue.index(op) + 1
+                    self.applied(rule, report, op)
+                else:
+                    report.matched += 1
         report.tried = tried
 
     def run_rule(self, rule: Rule, report: RuleReport) -> None:
         attempt = rule.explain if self.explains else rule.attempt
-        for op in self.queue:  # grows while it is read
-            if op.parent is not self.block or not isinstance(op, GeOp):
+        for op in self.pending():
+            if not isinstance(op, GeOp):
                 continue
             report.tried += 1
             self.rewriter.start(op)
             started = perf_counter()
             outcome = attempt(op, self.rewriter)
             if isinstance(outcome, Applied):
-                report.matched += 1
-                report.applied += 1
-                self.guard.applied(rule.name, op)
+                self.applied(rule, report, op)
             elif outcome.matched:
                 report.matched += 1
             elif not self.explains:

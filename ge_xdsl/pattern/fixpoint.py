@@ -20,13 +20,13 @@ from xdsl.traits import Pure
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import next_op, operands_of, user_of, uses
-from ge_xdsl.pattern.compile import Edge
 from ge_xdsl.pattern.guard import Guard
-from ge_xdsl.pattern.index import BlockIndex
+from ge_xdsl.pattern.index import AnyEdge, BlockIndex
 from ge_xdsl.pattern.pattern_rule import GraphRewriter, RuleReport, RunReport
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Applied, Rule
+from ge_xdsl.pattern.verify import verifier_of
 
 FAN_OUT = 64
 """Readers of one tensor that are tried again when something two or more edges below changed;
@@ -96,10 +96,10 @@ class _Fixpoint:
         self.dce = dce
         self.recorders = recorders
         self.explains = any(recorder.explains for recorder in recorders)
-        self.scope = Scope(block, pass_name, infer)
+        self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
         self.index = BlockIndex(block)
         self.rewriter = GraphRewriter(self.scope, self.index)
-        self.scope.rewriter = self.rewriter
+        self.rewriter.listen(self.moved)
         self.rewriter.operation_insertion_handler.append(self.inserted)
         self.rewriter.operation_removal_handler.append(self.removed)
         self.rewriter.operation_modification_handler.append(self.modified)
@@ -108,7 +108,7 @@ class _Fixpoint:
         self.queued: set[int] = set()
         self.loose: list[SSAValue] = []
         self.new: list[Operation] = []
-        self.changed: list[Operation] = []
+        self.changed: dict[Operation, None] = {}
         self.incomplete = False
         self.depth = max((rule.depth for rule in rules), default=1)
         self.pairs = list(zip(rules, report.rules, strict=True))
@@ -118,7 +118,7 @@ class _Fixpoint:
 
     # Which rules can start from which ops
 
-    def _asleep(self) -> dict[Edge, None]:
+    def _asleep(self) -> dict[AnyEdge, None]:
         """The edges that rules wait for; such a rule sleeps until one of them is made."""
         if self.explains or not any(rule.required_edges for rule, _ in self.pairs):
             return {}
@@ -141,14 +141,16 @@ class _Fixpoint:
 
     def wake(self, op: Operation) -> None:
         """Wake the rules that waited for an edge that `op` has."""
-        cls = type(op)
         for i, value in enumerate(operands_of(op)):
-            if isinstance(value, OpResult) and issubclass(cls, GeOp):
-                source = type(value.op)
-                edge = (cls, i, source)
-                if edge in self.dormant:
-                    del self.dormant[edge]  # pyright: ignore[reportArgumentType]
-                    self.by_class = {}
+            self.wake_edge(op, i, value)
+
+    def wake_edge(self, op: Operation, index: int, value: SSAValue) -> None:
+        """Wake the rules that waited for the edge of one operand."""
+        if type(value) is OpResult:
+            edge = (type(op), index, type(value.op))
+            if edge in self.dormant:
+                del self.dormant[edge]
+                self.by_class = {}
 
     # What the rewriter reports
 
@@ -168,9 +170,15 @@ class _Fixpoint:
 
     def modified(self, op: Operation) -> None:
         self.index.modified(op)
-        self.changed.append(op)
+        self.changed[op] = None
         if self.dormant:
             self.wake(op)
+
+    def moved(self, op: Operation, index: int) -> None:
+        self.index.moved(op, index)
+        self.changed[op] = None
+        if self.dormant:
+            self.wake_edge(op, index, operands_of(op)[index])
 
     # The worklist
 
@@ -212,7 +220,7 @@ class _Fixpoint:
                 if not swept or not self.incomplete:
                     return changed
         finally:
-            self.scope.origins.flush()
+            self.scope.finish()
 
     def drain(self) -> bool:
         changed = False
@@ -234,6 +242,7 @@ class _Fixpoint:
         """Try one rule at one op; whether it rewrote."""
         rewriter = self.rewriter
         rewriter.start(op)
+        self.scope.rule = rule.name
         if not self.recorders:
             outcome = rule.attempt(op, rewriter)
             if outcome.__class__ is not Applied and not rewriter.has_done_action:

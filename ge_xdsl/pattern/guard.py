@@ -1,9 +1,13 @@
 """Stops rewriting that feeds itself without end, and says which rules go round.
 
 Each op that a rewrite makes carries a debt: 0 when the rewrite consumed an op of the original
-graph, else one more than the largest debt it consumed, unless the rewrite made fewer ops than it
-removed. A chain that collapses or an op that sinks through others keeps consuming originals or
-shrinking; a loop only pays with its own results.
+graph, else one more than the smallest debt it consumed, unless the rewrite made fewer ops than it
+removed. Every rewrite consumes an op, and only finitely many ops have a debt below any number, so
+rewriting without end runs into every bound; a chain that collapses, or ops that sink through
+others one after another, hardly do.
+
+A rewrite that consumed nothing but what one other rewrite made feeds on itself. When its result
+looks like that of a rewrite it comes from, again and again, the loop is found long before.
 """
 
 from __future__ import annotations
@@ -16,17 +20,24 @@ from xdsl.ir import Operation
 from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.op import NAME
 from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.pattern.access import operands_of, producer
+from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
 
 MAX_DEBT = 1000
+MAX_REPEATS = 32
+"""How often a rewrite that feeds on itself may give ops of the same types, attributes, result
+types and operands (those that rewrites made count as one) as a rewrite it comes from."""
 LONGEST_CYCLE = 8
 """How many rules a cycle may have to be named in full."""
 SHOWN_NAME = 40
+BOOKKEEPING = frozenset({NAME, ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME})
+"""Attributes that differ from rewrite to rewrite and say nothing of what an op is."""
 
 
 class _Step:
     """One rewrite: its rule, what it started from, and the rewrite that made that."""
 
-    __slots__ = ("debt", "name", "op_type", "parent", "rule")
+    __slots__ = ("debt", "name", "op_type", "parent", "repeats", "rule", "shape")
 
     def __init__(self, rule: str, root: Operation, parent: _Step | None, debt: int) -> None:
         self.rule = rule
@@ -34,6 +45,8 @@ class _Step:
         self.op_type = root.name.removeprefix("ge.")
         self.parent = parent
         self.debt = debt
+        self.shape: object = None
+        self.repeats = 0
 
     def text(self) -> str:
         name = self.name.data if isinstance(self.name, StringAttr) else ""
@@ -43,37 +56,73 @@ class _Step:
 
 
 class Guard:
-    """Follows the rewrites of one run over a graph of `size` nodes."""
+    """Follows the rewrites of one run; `limit`: how many of them may consume new ops only."""
 
     def __init__(self, limit: int) -> None:
         self.limit = limit
         self.count = 0
+        self.indebted = 0
         self.created: list[Operation] = []
         self.erased: list[Operation] = []
         self._made: dict[Operation, _Step] = {}
 
-    def applied(self, rule: str, root: Operation) -> None:
-        """Note a rewrite; raises CompileError when rewriting does not come to an end."""
+    def applied(self, rule: str, root: Operation) -> Sequence[Operation]:
+        """Note a rewrite; its new ops when they are of all the types that it removed, else ().
+
+        Such a rewrite may feed on itself. Raises CompileError when rewriting does not end.
+        """
         self.count += 1
         made, created, erased = self._made, self.created, self.erased
-        parent = made.get(root)
-        original = parent is None
+        least = made.pop(root, None)
+        paid, alone = least is None, True
         for op in erased:
             step = made.pop(op, None)
+            if op is root:
+                continue
             if step is None:
-                original = original or op is not root
-            elif parent is None or step.debt > parent.debt:
-                parent = step
-        debt = 0
-        if parent is not None and not original:
-            debt = parent.debt + (len(created) >= len(erased))
-        step = _Step(rule, root, parent, debt)
-        for op in created or (root,):
+                paid = True
+            elif least is not None and step is not least:
+                alone = False
+                if step.debt < least.debt:
+                    least = step
+        if paid or least is None:
+            step = _Step(rule, root, None, 0)
+        else:
+            step = _Step(rule, root, least, least.debt + (len(created) >= len(erased)))
+            self.indebted += 1
+        for op in created:
             made[op] = step
+        if root not in erased:
+            made[root] = step
+        if step.parent is not None and alone:
+            self._compare(step, created or (root,))
+        covers = len(created) >= len(erased) and _covers(created, erased or (root,))
+        new = tuple(created) if covers else ()
         created.clear()
         erased.clear()
-        if debt > MAX_DEBT or self.count > self.limit:
+        if step.repeats > MAX_REPEATS or step.debt > MAX_DEBT or self.indebted > self.limit:
             raise self._endless(step, location_of(root))
+        return new
+
+    def _compare(self, step: _Step, made: Sequence[Operation]) -> None:
+        """Count how often the rewrites that a step comes from gave the same ops."""
+        step.shape = [self._shape(op) for op in made]
+        before = step.parent
+        for _ in range(LONGEST_CYCLE):
+            if before is None:
+                return
+            if before.shape == step.shape:
+                step.repeats = before.repeats + 1
+                return
+            before = before.parent
+
+    def _shape(self, op: Operation) -> tuple[object, ...]:
+        sources = [
+            type(p) if (p := producer(v)) is not None and p in self._made else v
+            for v in operands_of(op)
+        ]
+        attributes = {k: v for k, v in op.attributes.items() if k not in BOOKKEEPING}
+        return type(op), dict(op.properties), attributes, [r.type for r in op.results], sources
 
     def _endless(self, last: _Step, location: Location | None) -> CompileError:
         steps = [last]
@@ -92,6 +141,19 @@ class Guard:
             subject=subject,
             location=location,
         )
+
+
+def _covers(created: Sequence[Operation], removed: Sequence[Operation]) -> bool:
+    """Whether there is a new op for each removed one, of its type."""
+    if len(removed) == 1:
+        cls = type(removed[0])
+        return any(type(op) is cls for op in created)
+    left = [type(op) for op in created]
+    for op in removed:
+        if type(op) not in left:
+            return False
+        left.remove(type(op))
+    return True
 
 
 def _period(names: Sequence[str]) -> int:

@@ -2,23 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from xdsl.dialects.func import ReturnOp
-from xdsl.ir import Block, Operation, OpResult
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.pattern.access import next_op, operands_of
+from ge_xdsl.pattern.access import WIDE, next_op, operands_of, reads, user_of, uses
 
-WIDE = 64
-"""An op with more operands than this is not read again after each change."""
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
 AnyEdge: TypeAlias = tuple[type[Operation], int, type[Operation]]
 """Class of the reader, operand index, class of the producer."""
+
+
+class _Live:
+    """Ops in matching order, of which those at the front are known to be gone."""
+
+    __slots__ = ("ops", "start")
+
+    def __init__(self, ops: list[Operation]) -> None:
+        self.ops = ops
+        self.start = 0
+
+    def live(self, is_live: Callable[[Operation], bool]) -> Iterator[Operation]:
+        """The ops that are there; steps over the ones that are gone once only at the front."""
+        ops = self.ops
+        position = self.start
+        while position < len(ops):  # grows while it is read
+            op = ops[position]
+            position += 1
+            if is_live(op):
+                yield op
+            elif self.start == position - 1:
+                self.start = position
+
+
+Readers: TypeAlias = "dict[tuple[int, tuple[type[GeOp], ...]], _Live]"
 
 
 class BlockIndex:
@@ -36,12 +59,16 @@ class BlockIndex:
         self.edges_in_order = True
         """Whether no op came or changed since the edges were read."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
+        self._fronts: dict[type[Operation], _Live] = {}
+        self._readers: dict[SSAValue, Readers] = {}
         self.refresh()
 
     def refresh(self) -> None:
         """Read the block again."""
         self.dirty.clear()
         self._ranks = {}
+        self._fronts = {}
+        self._readers = {}
         buckets: dict[type[Operation], list[Operation]] = {}
         op = self.block.first_op
         self.size = 0
@@ -79,10 +106,18 @@ class BlockIndex:
         if ranks is not None:
             ranks[op] = len(bucket)
         bucket.append(op)
-        self.modified(op)
+        if self._readers:
+            self._read_by(op)
+        self._note_edges(op)
 
     def modified(self, op: Operation) -> None:
         """Note the edges of an op that reads something new."""
+        if self._readers:
+            for value in operands_of(op):
+                self._readers.pop(value, None)
+        self._note_edges(op)
+
+    def _note_edges(self, op: Operation) -> None:
         if self._edges is None or type(op) is ReturnOp:
             return
         operands = operands_of(op)
@@ -94,6 +129,18 @@ class BlockIndex:
             if type(value) is OpResult:
                 self._edges.setdefault((cls, index, type(value.op)), []).append(op)
         self.edges_in_order = False
+
+    def moved(self, op: Operation, index: int) -> None:
+        """Note the edge of one operand that reads something new."""
+        value = operands_of(op)[index]
+        if self._readers:
+            self._readers.pop(value, None)
+        edges = self._edges
+        if edges is None or type(op) is ReturnOp:
+            return
+        if type(value) is OpResult:
+            edges.setdefault((type(op), index, type(value.op)), []).append(op)
+            self.edges_in_order = False
 
     def candidates(self, classes: Sequence[type[Operation]]) -> tuple[list[Operation], bool]:
         """The ops of these classes in block order, and whether the list grows by new ones."""
@@ -147,9 +194,38 @@ class BlockIndex:
 
     # Candidates of a pattern op
 
-    def of_type(self, op: GeOp) -> Sequence[Operation]:
-        bucket = self.buckets.get(type(op), ())
-        return [t for t in bucket if t.parent is self.block]
+    def of_type(self, op: GeOp) -> Iterable[Operation]:
+        front = self._fronts.get(type(op))
+        if front is None:
+            bucket = self.buckets.get(type(op))
+            if bucket is None:
+                return ()
+            front = self._fronts[type(op)] = _Live(bucket)
+        block = self.block
+        return front.live(lambda t: t.parent is block)
+
+    def readers(
+        self, value: SSAValue, classes: tuple[type[GeOp], ...], index: int
+    ) -> Iterable[Operation]:
+        known = self._readers.setdefault(value, {})
+        front = known.get((index, classes))
+        if front is None:
+            found = [
+                user
+                for use in uses(value)
+                if use.index == index and type(user := user_of(use)) in classes
+            ]
+            home = [op for op in found if op.parent is self.block]
+            front = known[index, classes] = _Live(list(self.sorted(home)) if home else [])
+        block = self.block
+        return front.live(lambda t: t.parent is block and reads(t, index, value))
+
+    def _read_by(self, op: Operation) -> None:
+        """Add a new op to the readers that are kept of what it reads."""
+        for value in dict.fromkeys(operands_of(op)):
+            for (index, classes), front in self._readers.get(value, {}).items():
+                if type(op) in classes and reads(op, index, value):
+                    front.ops.append(op)
 
     def sorted(self, ops: Sequence[Operation]) -> Sequence[Operation]:
         ranks = self._rank(type(ops[0]))

@@ -13,7 +13,7 @@ given optional operand is the same operand.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,7 +23,7 @@ from ge_xdsl.dialects.ge.data import UnconnectedOp
 from ge_xdsl.dialects.ge.names import describe, describe_value
 from ge_xdsl.dialects.ge.op import OPERAND_SEGMENTS, GeOp
 from ge_xdsl.errors import CompileError
-from ge_xdsl.pattern.access import operands_of, producer
+from ge_xdsl.pattern.access import operands_of, producer, reads
 from ge_xdsl.pattern.boundary import Boundary, outside_use, tangled_input, user_name
 from ge_xdsl.pattern.equal import (
     attr_text,
@@ -52,8 +52,14 @@ class MatcherConfig:
 class Candidates(Protocol):
     """The ops of a graph by type, in matching order: graph order, new ones at the end."""
 
-    def of_type(self, op: GeOp) -> Sequence[Operation]:
+    def of_type(self, op: GeOp) -> Iterable[Operation]:
         """The live ops of the same type as a pattern op; Const and Constant are one type."""
+        ...
+
+    def readers(
+        self, value: SSAValue, classes: tuple[type[GeOp], ...], index: int
+    ) -> Iterable[Operation]:
+        """The ops of one type, given by its classes, whose operand `index` is `value`."""
         ...
 
     def sorted(self, ops: Sequence[Operation]) -> Sequence[Operation]:
@@ -67,7 +73,12 @@ class BlockCandidates:
     def __init__(self, block: Block) -> None:
         self.block = block
 
-    def of_type(self, op: GeOp) -> Sequence[Operation]:
+    def readers(
+        self, value: SSAValue, classes: tuple[type[GeOp], ...], index: int
+    ) -> Iterable[Operation]:
+        return [op for op in self.block.ops if type(op) in classes and reads(op, index, value)]
+
+    def of_type(self, op: GeOp) -> Iterable[Operation]:
         return [t for t in self.block.ops if isinstance(t, GeOp) and _same_type(op, t)]
 
     def sorted(self, ops: Sequence[Operation]) -> Sequence[Operation]:

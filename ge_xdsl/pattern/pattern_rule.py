@@ -7,18 +7,20 @@ from dataclasses import dataclass, field
 
 from xdsl.builder import InsertOpInvT
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
+from ge_xdsl.pattern.access import next_use, user_of
 from ge_xdsl.pattern.boundary import makes_cycle
 from ge_xdsl.pattern.compile import CompiledPattern
 from ge_xdsl.pattern.index import BlockIndex
 from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.rewrite import Scope, may_cycle, replace_in
 from ge_xdsl.pattern.rule import APPLIED, MISSED, Declined, Outcome, Rule
+from ge_xdsl.pattern.verify import WrongRewrite
 
 Meet = Callable[[Match], "bool | Declined"]
 Build = Callable[[Match], "FuncOp | None"]
@@ -38,6 +40,12 @@ class GraphRewriter(PatternRewriter):
         self.index = index
         self.modified_in_place = False
 
+    def listen(self, moved: Callable[[Operation, int], None]) -> None:
+        """Have `moved` told of each operand that reads something else."""
+        self.scope.rewriter = self
+        self.scope.moved = moved
+        self.scope.batched = True
+
     def start(self, op: Operation) -> None:
         """Get ready for an attempt at `op`."""
         self.has_done_action = False
@@ -49,6 +57,28 @@ class GraphRewriter(PatternRewriter):
         if insertion_point is None and current is not None and current.parent is not None:
             insertion_point = InsertPoint.before(current)
         return super().insert(op, insertion_point)
+
+    def replace_all_uses_with(
+        self, from_value: SSAValue, to_value: SSAValue | None, safe_erase: bool = True
+    ) -> None:
+        """Let the readers of a value read another; linear, also where a reader is wide."""
+        scope = self.scope
+        if scope.verifier is not None and to_value is not None and from_value is not to_value:
+            failure = scope.verifier.check(scope.pass_name, scope.rule, [from_value], [to_value])
+            if failure is not None:
+                raise failure.error()
+        if to_value is None or scope.moved is None or from_value is to_value:
+            super().replace_all_uses_with(from_value, to_value, safe_erase)
+            return
+        use = from_value.first_use
+        while use is not None:
+            user, index, following = user_of(use), use.index, next_use(use)
+            scope.set_operand(user, index, to_value)
+            self.has_done_action = True
+            scope.moved(user, index)
+            use = following
+        if to_value.name_hint is None:
+            to_value.name_hint = from_value.name_hint
 
     def notify_op_modified(self, op: Operation) -> None:
         self.modified_in_place = True
@@ -88,7 +118,7 @@ class PatternRule(Rule):
         graph = graph_of(op, rewriter)
         outcome = self.apply(match, graph)
         if graph is not rewriter:
-            graph.scope.origins.flush()
+            graph.scope.finish()
         return outcome
 
     def explain(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
@@ -118,7 +148,11 @@ class PatternRule(Rule):
             raise CompileError(
                 "replacement is None, expected a graph", subject=f"rule '{self.name}'"
             )
-        replace_in(scope, boundary, replacement, acyclic=True)
+        scope.rule = self.name
+        try:
+            replace_in(scope, boundary, replacement, acyclic=True)
+        except WrongRewrite as error:
+            return Declined(error.message, match.root, len(match.targets), True)
         return APPLIED
 
 

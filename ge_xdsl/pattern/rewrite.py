@@ -8,7 +8,7 @@ boundary inputs, returned tensors = boundary outputs) and is copied, so it can b
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr
@@ -31,6 +31,7 @@ from ge_xdsl.dialects.ge.types import (
 )
 from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import (
+    WIDE,
     control_predecessors,
     control_successors,
     copy_with,
@@ -40,13 +41,16 @@ from ge_xdsl.pattern.access import (
     next_use,
     operands_of,
     producer,
+    seal,
     set_operand,
+    set_wide_operand,
     user_of,
     uses,
 )
 from ge_xdsl.pattern.boundary import Boundary, has_control_edge, makes_cycle
 from ge_xdsl.pattern.order import BlockOrder
 from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, inherit
+from ge_xdsl.pattern.verify import Verifier
 
 
 @dataclass(slots=True)
@@ -60,9 +64,20 @@ class Scope:
     types that the readers had; off before shapes are inferred."""
     rewriter: PatternRewriter | None = None
     """Told of every insertion, modification and removal."""
+    moved: Callable[[Operation, int], None] | None = None
+    """Told of each operand that reads something else, in the place of the rewriter."""
+    batched: bool = False
+    """Whether `finish` comes at the end of a run: what costs as much as an op is wide, or the
+    graph has outputs, is then put off until there."""
     names: Names = field(init=False)
     order: BlockOrder = field(init=False)
     origins: Origins = field(default_factory=Origins)
+    wide: dict[Operation, None] = field(default_factory=dict[Operation, None])
+    retyped: bool = False
+    verifier: Verifier | None = None
+    """Checks each rewrite by numbers before it is applied."""
+    rule: str = ""
+    """The rule under attempt, for the verifier."""
 
     def __post_init__(self) -> None:
         root = self.block.parent_op()
@@ -70,6 +85,30 @@ class Scope:
             root = root.parent_op()
         self.names = Names(root or self.block.parent_op())
         self.order = BlockOrder(self.block)
+
+    def finish(self) -> None:
+        """End a run: write the origins, and whatever was put off."""
+        self.origins.flush()
+        seal(self.wide)
+        self.wide.clear()
+        if self.retyped:
+            self.retyped = False
+            _retype_outputs(self.block)
+
+    def set_operand(self, op: Operation, index: int, value: SSAValue) -> None:
+        """Let an op read something else."""
+        if self.batched and len(operands_of(op)) > WIDE:
+            set_wide_operand(op, index, value)
+            self.wide[op] = None
+        else:
+            set_operand(op, index, value)
+
+    def output_retyped(self) -> None:
+        """Note that the graph returns a tensor of another type."""
+        if self.batched:
+            self.retyped = True
+        else:
+            _retype_outputs(self.block)
 
 
 def replace(
@@ -92,7 +131,7 @@ def replace(
     if problem or boundary.block is not block:
         raise CompileError(problem or "Boundary is not in the graph, expected one of its own")
     new = replace_in(scope, boundary, replacement)
-    scope.origins.flush()
+    scope.finish()
     return new
 
 
@@ -112,6 +151,8 @@ def replace_in(
     if problem:
         raise _failure(problem, boundary)
     copy = _Copy(scope, boundary, body)
+    if scope.verifier is not None:
+        copy.verify(scope, scope.verifier, boundary)
     _commit(scope, boundary, copy)
     return copy.ops
 
@@ -159,6 +200,14 @@ class _Copy:
         finally:
             for op in () if complete else reversed([*self.ops, *self.edges]):
                 op.drop_all_references()
+
+    def verify(self, scope: Scope, verifier: Verifier, boundary: Boundary) -> None:
+        """Raise WrongRewrite when the new outputs have other values than the old ones."""
+        failure = verifier.check(scope.pass_name, scope.rule, boundary.outputs, self.outputs)
+        if failure is not None:
+            for op in reversed([*self.ops, *self.edges]):
+                op.drop_all_references()
+            raise failure.error()
 
     def _clone(self, body: Block, last: Operation, boundary: Boundary) -> None:
         root = boundary.nodes[0]
@@ -304,26 +353,36 @@ def _append_edge(scope: Scope, edge: ControlEdgeOp) -> None:
     _inserted(scope, edge)
 
 
-def _rewire(scope: Scope, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[Operation]:
-    """Move the readers of each old tensor to the new one; the ops that read something else now."""
-    touched: dict[Operation, None] = {}
+def _rewire(
+    scope: Scope, old: Sequence[SSAValue], new: Sequence[SSAValue]
+) -> list[tuple[Operation, int]]:
+    """Move the readers of each old tensor to the new one; the operands that changed."""
+    touched: list[tuple[Operation, int]] = []
+    last = scope.block.last_op
     for source, target in zip(old, new, strict=True):
         if source is target:
             continue
         use = source.first_use
+        returned = False
         while use is not None:
             user, following = user_of(use), next_use(use)
             if type(user) is not ControlEdgeOp:
-                set_operand(user, use.index, target)
-                touched[user] = None
+                scope.set_operand(user, use.index, target)
+                touched.append((user, use.index))
+                returned = returned or user is last
             use = following
-        if source.type is not target.type and scope.block.last_op in touched:
-            _retype_outputs(scope.block)
-    if scope.rewriter is not None:
-        for user in touched:
-            scope.rewriter.has_done_action = True
-            scope.rewriter.handle_operation_modification(user)
-    return list(touched)
+        if returned and source.type is not target.type:
+            scope.output_retyped()
+    rewriter = scope.rewriter
+    if rewriter is not None and touched:
+        rewriter.has_done_action = True
+        if scope.moved is not None:
+            for user, index in touched:
+                scope.moved(user, index)
+        else:
+            for user in dict.fromkeys(user for user, _ in touched):
+                rewriter.handle_operation_modification(user)
+    return touched
 
 
 def _retype_outputs(block: Block) -> None:
@@ -412,22 +471,19 @@ def _removed(scope: Scope, op: Operation) -> None:
     op.drop_all_references()
 
 
-def restore_order(order: BlockOrder, users: Sequence[Operation]) -> None:
+def restore_order(order: BlockOrder, operands: Sequence[tuple[Operation, int]]) -> None:
     """Move readers that stand before a producer behind it, with what depends on them.
 
-    Only ops between the reader and the producer are looked at.
+    Looks at the operands that changed, and at ops between a reader and its producer.
     """
     block = order.block
-    for user in users:
+    for user, index in operands:
         home = in_block(user, block)
-        if home is None:
+        source = producer(operands_of(user)[index])
+        if home is None or source is None or source.parent is not block:
             continue
-        for value in operands_of(user):
-            source = producer(value)
-            if source is None or source.parent is not block:
-                continue
-            if order.label(source) > order.label(home):
-                _move_behind(order, home, source)
+        if order.label(source) > order.label(home):
+            _move_behind(order, home, source)
 
 
 def _move_behind(order: BlockOrder, op: Operation, place: Operation) -> None:

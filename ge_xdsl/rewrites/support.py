@@ -127,8 +127,8 @@ def fuse(rewriter: PatternRewriter, new: GeOp, replaced: Sequence[GeOp], rule: s
     inherit([new], replaced)
     origins = Origins()
     origins.record([new], replaced, rule)
-    origins.flush()
     rewriter.replace(last, new)
+    origins.flush()
     for op in reversed(replaced[:-1]):
         rewriter.erase(op)
 

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+import re
 
 import numpy as np
 import pytest
 from graph_text import graph, module_of, node, pattern, types_of
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker
 
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.names import input_names
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
-from ge_xdsl.pattern.driver import PatternRule, RunReport, decompose, run_ge
+from ge_xdsl.pattern.driver import PatternRule, RunReport, decompose, run_fixpoint, run_ge
+from ge_xdsl.pattern.guard import MAX_REPEATS
 from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES
 from ge_xdsl.pattern.rule import Applied, Declined, Outcome, Rule
@@ -185,22 +188,70 @@ ENDLESS = {
     "swap": ("a b\n y = Add(a, b)\n return y", "a b\n y = Add(b, a)\n return y"),
     "grow": (RELU, "a\n r = Relu(a)\n s = Relu(r)\n return s"),
     "grow below": (RELU, "a\n b = Abs(a)\n r = Relu(b)\n return r"),
+    "grow above": (RELU, "a\n r = Relu(a)\n b = Abs(r)\n return b"),
+    "two together": (
+        "a\n r = Relu(a)\n s = Abs(r)\n return s",
+        "a\n s = Abs(a)\n r = Relu(s)\n t = Abs(r)\n return t",
+    ),
 }
 
 
+def rewrites_before(error: CompileError) -> int:
+    """How many rewrites an endless rule was allowed."""
+    found = re.search(r"\((\d+) rewrites\)", error.message)
+    assert found is not None
+    return int(found.group(1))
+
+
+@pytest.mark.parametrize("sites", [1, 2500])
 @pytest.mark.parametrize("name", ENDLESS)
-def test_endless_rewriting_stops(name: str) -> None:
+def test_endless_rewriting_stops(name: str, sites: int) -> None:
     wanted, new = ENDLESS[name]
-    func = graph("x z\n r = Relu(x)\n y = Add(r, z)\n return y")
+    chain = [
+        f"r{i} = Relu({'x' if i == 0 else f'y{i - 1}'})\nb{i} = Abs(r{i})\ny{i} = Add(b{i}, z)"
+        for i in range(sites)
+    ]
+    func = graph("x z\n" + "\n".join(chain) + f"\nreturn y{sites - 1}")
     module = module_of(func)
-    started = perf_counter()
     with pytest.raises(CompileError, match="rewrites its own result without end") as error:
         run_ge(func.body.block, [rule(wanted, new, "Loop")], pass_name="P")
-    assert perf_counter() - started < 1
+    assert rewrites_before(error.value) <= 2 * MAX_REPEATS + 10
     assert error.value.subject == "rule 'Loop'"
-    op_type = "Add" if name == "swap" else "Relu"
+    op_type = {"swap": "Add", "two together": "Abs"}.get(name, "Relu")
     assert f"expected a fixed point: {op_type} '" in error.value.message
     verify(module)
+
+
+class CountDown(Rule):
+    """Relu with a counter -> Neg(Relu with one less), down to 0"""
+
+    name = "CountDown"
+    root_types = ("Relu",)
+
+    def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        left = op.attributes["_left"]
+        assert isinstance(left, IntegerAttr)
+        if not left.value.data:
+            return Declined("the counter is 0")
+        relu = type(op).build(op.operands[0], node_name=f"r{left.value.data}")
+        relu.attributes["_left"] = IntegerAttr(left.value.data - 1, i64)
+        neg = op_class("Neg")
+        assert neg is not None
+        rewriter.replace(op, [relu, neg.build(relu.results[0])])
+        return Applied()
+
+
+@pytest.mark.parametrize("driver", ["ge", "fixpoint"])
+def test_rule_that_counts_down_is_not_endless(driver: str) -> None:
+    func = graph("x\n y = Relu(x)\n return y")
+    node(func, "y").attributes["_left"] = IntegerAttr(200, i64)
+    module = module_of(func)
+    if driver == "ge":
+        report = run_ge(func.body.block, [CountDown()])
+    else:
+        report = run_fixpoint(module, [CountDown()])
+    assert report.applied == 200
+    assert types_of(func) == ["Relu"] + ["Neg"] * 200
 
 
 def test_missing_replacement_fails() -> None:
