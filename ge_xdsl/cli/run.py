@@ -128,7 +128,6 @@ class Run:
     def run(self) -> int:
         from ge_xdsl.cli import arrays, source
         from ge_xdsl.cli.compile import show_messages
-        from ge_xdsl.cli.output import print_text
         from ge_xdsl.dialects.ge.graph import main_function
         from ge_xdsl.passes.session import SessionContext
 
@@ -153,6 +152,18 @@ class Run:
             raise
         finally:
             show_messages(self.session)
+        return int(self.show(outputs, reference, report))
+
+    def show(
+        self,
+        outputs: dict[str, Array],
+        reference: dict[str, Array] | None,
+        report: Report | None,
+    ) -> bool:
+        """Print, compare and save the outputs; whether one differs from the reference."""
+        from ge_xdsl.cli import arrays
+        from ge_xdsl.cli.output import print_text
+
         lines = arrays.output_lines(outputs)
         failed = False
         if reference is not None:
@@ -166,7 +177,7 @@ class Run:
             self.show_cycles(lines, report)
         else:
             print_text("\n".join(lines) + "\n")
-        return int(failed)
+        return failed
 
     def show_cycles(self, lines: list[str], report: Report) -> None:
         """Everything on stdout; as JSON the report alone, and the rest on stderr."""
