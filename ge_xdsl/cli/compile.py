@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.errors import CompileError, Location, one_line
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
     from ge_xdsl.passes.manager import Hook, PassManager
+    from ge_xdsl.passes.numbers import NumberCheck
     from ge_xdsl.passes.session import Session
 
 
@@ -26,11 +27,15 @@ class Watch:
     print_after: Sequence[str] = ()
     generic: bool = False
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
+    numbers: NumberCheck | None = None
 
     def attach(self, manager: PassManager) -> None:
         """Let a pass manager call this watch."""
         manager.verify_each = self.verify_each
         manager.seconds = self.seconds
+        if self.numbers is not None:
+            manager.before.append(self.numbers.before)
+            manager.after.append(self.numbers.after)
         if self.print_before:
             manager.before.append(self.dump("Before", self.print_before))
         if self.print_after:
@@ -83,5 +88,5 @@ def run_passes(
 def show_messages(session: Session) -> None:
     """Print the warnings of a run, once."""
     for line in session.messages:
-        print(line, file=sys.stderr)
+        print(one_line(line), file=sys.stderr)
     session.messages.clear()

@@ -50,6 +50,9 @@ def parser() -> Parser:
         made.add_argument(flag, action="store_true", help=text)
     made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
     made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
+    made.add_optional(
+        "--verify-rewrites", "=each|pass|off", "check rewrites by numbers and undo wrong ones"
+    )
     made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
     made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
     made.add_argument("--explain-format", choices=("text", "json"), default="text")
@@ -101,6 +104,7 @@ class Run:
             args.print_ir_before or (),
             args.print_ir_after or (),
             args.print_op_generic,
+            numbers=self.reports.numbers,
         )
         load_user_passes(args.load)
         self.passes: list[ModulePass] = self.make_passes()

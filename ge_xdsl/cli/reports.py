@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 from ge_xdsl.errors import CompileError, UsageError, nearest
 
 if TYPE_CHECKING:
+    from ge_xdsl.passes.numbers import NumberCheck
     from ge_xdsl.passes.session import Session
     from ge_xdsl.pattern.explain import Explanation
     from ge_xdsl.pattern.statistics import Statistics
+    from ge_xdsl.pattern.verify import Verifier
 
 NAMED = 5
 """How many root nodes a hint names."""
@@ -29,6 +31,20 @@ def parse_expected(entries: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def verification(how: str | None) -> tuple[Verifier | None, NumberCheck | None]:
+    """What `--verify-rewrites[=each|pass|off]` asks for: a check per rewrite, or per pass."""
+    if how in (None, "off"):
+        return None, None
+    from ge_xdsl.passes.numbers import NumberCheck
+    from ge_xdsl.pattern.verify import Verifier
+
+    if how in ("", "each"):
+        return Verifier(), None
+    if how == "pass":
+        return None, NumberCheck()
+    raise UsageError(f"--verify-rewrites={how}, expected each, pass or off")
+
+
 class Reports:
     """The recorders of one run. Reports go to stdout unless the graph goes there, else stderr."""
 
@@ -43,6 +59,9 @@ class Reports:
         if args.stats not in (None, "", "json"):
             raise UsageError(f"--stats={args.stats}, expected --stats or --stats=json")
         self.attach(args.explain, session)
+        self.verifier, self.numbers = verification(args.verify_rewrites)
+        if self.verifier is not None:
+            session.recorders.append(self.verifier)
 
     def attach(self, explain: str | None, session: Session) -> None:
         """Give the session the recorders that the options need."""
@@ -71,7 +90,19 @@ class Reports:
             table = stats.as_table() if stats.counts else f"{nothing_ran('')}\n"
             self.show(to_json(stats.as_json()) if self.stats_format else table)
         wrong = [name for name, count in self.expected.items() if self.differs(name, count)]
-        return int(bool(wrong))
+        return int(bool(wrong)) | self.verdict()
+
+    def verdict(self) -> int:
+        """Tell what `--verify-rewrites` found; 1 when a rewrite was wrong."""
+        from ge_xdsl.cli.failures import report
+
+        for check in (self.verifier, self.numbers):
+            if check is not None:
+                report(f"note: {check.summary()}")
+        failures = self.verifier.failures if self.verifier is not None else []
+        for failure in failures:
+            report(failure.error().render())
+        return int(bool(failures))
 
     def explanation_text(self, explanation: Explanation) -> str:
         if self.as_json:
