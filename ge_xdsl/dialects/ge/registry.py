@@ -124,6 +124,9 @@ FAMILIES: dict[str, str] = {
     "fused_matmul": "MatMulV3 BatchMatMulV3 FusedMatMul TransposeBatchMatMul FullyConnection",
     "quant_matmul": "QuantBatchMatmulV3 WeightQuantBatchMatmulV2",
     "grouped_matmul": "GroupedMatmul FFN",
+    "rnn": "DynamicRNN DynamicRNNV2 DynamicRNNV3 BasicLSTMCell LSTMP",
+    "rnn_gru": "DynamicGRUV2 DynamicAUGRU",
+    "rnn_onnx": "CommonLSTM CommonGRU",
 }
 """Family file -> the op types it defines, space-separated."""
 

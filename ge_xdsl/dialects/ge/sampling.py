@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import product
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.dialects.ge.resampling import cubic_weights
 
@@ -107,10 +107,12 @@ def _mirrored(position: Array, size: int, align: bool) -> Array:
     import numpy as np
 
     kind = position.dtype.type
-    low, span = (kind(0), kind(size - 1)) if align else (kind(-0.5), kind(size))
+    low: Any = kind(0 if align else -0.5)
+    span: Any = kind(size - 1 if align else size)
     if span == 0:
         return np.zeros_like(position)
     away: Array = np.abs(position - low)
     extra: Array = np.fmod(away, span)
     even: Array = np.floor(away / span) % 2 == 0
-    return np.where(even, extra + low, span - extra + low)
+    found: Array = np.where(even, extra + low, span - extra + low)
+    return found
