@@ -56,6 +56,8 @@ class OptimizeReport:
     after: Mapping[str, int]
     statistics: Sequence[Mapping[str, Any]]
     messages: Sequence[str] = field(default_factory=list[str])
+    failures: Sequence[str] = field(default_factory=list[str])
+    """Wrong rewrites that `verify` found and left out, an error line each."""
 
     @property
     def changed(self) -> bool:
@@ -76,7 +78,7 @@ class OptimizeReport:
         for rule in self.statistics:
             if rule["applied"]:
                 lines.append(f"{rule['pass']}: {rule['rule']} rewrote {rule['applied']}")
-        return "\n".join([*lines, *self.messages])
+        return "\n".join([*lines, *self.messages, *self.failures])
 
 
 def load(path: str | Path, *, input_format: str = "") -> ModuleOp:
@@ -109,21 +111,25 @@ def optimize(
     target: str = DEFAULT_TARGET,
     options: Mapping[str, str] | None = None,
     pipeline: str = OPTIMIZE,
+    verify: bool = False,
 ) -> OptimizeReport:
     """Load user pass files and run a pipeline on the module, in place.
 
     `passes` is a file or directory, or several, besides `ASCEND_GE_PY_PASS_PATH`; their passes are
-    forgotten afterwards. `options` is what `PassContext.get_option_value` reads. On failure the
-    module is as it was.
+    forgotten afterwards. `options` is what `PassContext.get_option_value` reads. With `verify` each
+    rewrite is checked by numbers before it is applied; a wrong one is left out and told in
+    `failures`. On failure the module is as it was.
     """
     from ge_xdsl.passes.loader import loaded
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.pipeline import make_passes
     from ge_xdsl.passes.session import Session, SessionContext
     from ge_xdsl.pattern.statistics import Statistics
+    from ge_xdsl.pattern.verify import Verifier
 
-    statistics = Statistics()
-    session = Session(target, dict(options or {}), recorders=[statistics])
+    statistics, verifier = Statistics(), Verifier()
+    recorders = [statistics, verifier] if verify else [statistics]
+    session = Session(target, dict(options or {}), recorders=[*recorders])
     _check_module(module)
     before = _counts(module)
     files = [passes] if isinstance(passes, str | Path) else passes
@@ -131,7 +137,8 @@ def optimize(
     with loaded([str(path) for path in files]):
         PassManager(SessionContext(session), make_passes(pipeline)).run(work)
     _take_over(module, work)
-    return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages)
+    failures = [failure.error().render() for failure in verifier.failures]
+    return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages, failures)
 
 
 def lower(module: ModuleOp, target: str = DEFAULT_TARGET) -> ModuleOp:

@@ -73,6 +73,18 @@ def test_a_failing_pass_leaves_the_module_and_the_registry(model, tmp_path):
     assert gx.optimize(model, [pass_file(tmp_path)], pipeline="ge-custom-passes").changed
 
 
+def test_verify_leaves_out_a_wrong_rewrite(model, tmp_path):
+    wrong = PASS.replace("return MatMul(x, w, b)", "return MatMul(x, w) - b")
+    report = gx.optimize(
+        model, pass_file(tmp_path, wrong), pipeline="ge-custom-passes", verify=True
+    )
+    assert not report.changed
+    [failure] = report.failures
+    assert "ge.Add 'y': rule 'MatMulBias_matmul_add_pattern' of pass 'MatMulBias' chang" in failure
+    right = gx.optimize(model, pass_file(tmp_path), pipeline="ge-custom-passes", verify=True)
+    assert (right.changed, right.failures) == (True, [])
+
+
 def test_the_default_pipeline_keeps_the_numbers(model, arrays):
     before = gx.run(model, arrays)["output_0"]
     gx.optimize(model)
