@@ -127,6 +127,17 @@ FAMILIES: dict[str, str] = {
     "rnn": "DynamicRNN DynamicRNNV2 DynamicRNNV3 BasicLSTMCell LSTMP",
     "rnn_gru": "DynamicGRUV2 DynamicAUGRU",
     "rnn_onnx": "CommonLSTM CommonGRU",
+    "loss": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits "
+    "SigmoidCrossEntropyWithLogits SigmoidCrossEntropyWithLogitsV2 SmoothL1Loss SmoothL1LossV2 "
+    "MseLoss LpLoss SoftMarginLoss BinaryCrossEntropy KLDivV2 PoissonNllLoss NLLLoss "
+    "SoftmaxCrossEntropyLoss",
+    "rearrange": "Roll ReverseV2 ReverseV2D ReverseSequence RepeatInterleave SpaceToDepth "
+    "DepthToSpace",
+    "space_batch": "SpaceToBatch SpaceToBatchD SpaceToBatchND SpaceToBatchNDD BatchToSpace "
+    "BatchToSpaceD BatchToSpaceND BatchToSpaceNDD",
+    "maths": "Acos Asin Tan Rint Sinc Trunc NanToNum IsPosInf IsNegInf Xlogy Xdivy MulNoNan "
+    "TruncateMod Atan2 Gcd IsClose ApproximateEqual Eltwise FusedMulAddAdd FusedMulAddN "
+    "ClipByValueV2",
 }
 """Family file -> the op types it defines, space-separated."""
 
