@@ -96,7 +96,8 @@ def report_table(report: Report) -> str:
         busy = (100 * kernel.busy.get(p, 0) / max(kernel.cycles, 1) for p in pipes)
         rows.append([*cells, *(f"{percent:.0f}" for percent in busy)])
     lines = [f"target {report.target}", *aligned(rows, left=(0, 2, 7))]
-    lines.append(f"total {report.us:.2f} us in {len(report.kernels)} launches")
+    count = len(report.kernels)
+    lines.append(f"total {report.us:.2f} us in {count} launch{'' if count == 1 else 'es'}")
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")

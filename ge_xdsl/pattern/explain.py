@@ -121,7 +121,7 @@ class Explanation:
             for miss in _nearest_first(entry):
                 count = len(miss.sites)
                 sites = f"{count} sites: " if count > 1 else ""
-                how = "refused" if miss.matched else f"{miss.progress} nodes matched"
+                how = "refused" if miss.matched else _matched(miss.progress)
                 lines.append(f"  {sites}{miss.reason} [{how}] at {_listed(miss.sites)}")
         return "\n".join(lines) + "\n" if lines else ""
 
@@ -137,6 +137,10 @@ def _head(pass_name: str, rule: str) -> str:
 def _listed(names: list[str]) -> str:
     shown = ", ".join(f"'{name}'" for name in names[:SITES])
     return shown if len(names) <= SITES else f"{shown} and {len(names) - SITES} more"
+
+
+def _matched(progress: int) -> str:
+    return f"{progress} node{'' if progress == 1 else 's'} matched"
 
 
 def _place(op: Operation) -> str:

@@ -12,7 +12,7 @@
 
 // CYCLES: output 'y': 4x16 float32
 // CYCLES-NEXT: target Ascend910B3
-// CYCLES: total {{[0-9.]+}} us in 1 kernels
+// CYCLES: total {{[0-9.]+}} us in 1 launch{{$}}
 
 // WRONG: error: graph input 'x': array is 4x17, expected ?x16
 func.func @main(%x: tensor<?x16xf32>) -> tensor<?x16xf32> attributes {ge.output_names = ["y"]} {
