@@ -16,10 +16,10 @@ import sysconfig
 import traceback
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.abc import Loader, MetaPathFinder
+from importlib.abc import Loader, MetaPathFinder, SourceLoader
 from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from ge_xdsl.errors import CompileError, Location, nearest
 from ge_xdsl.passes import registry
@@ -30,6 +30,8 @@ ENV_PY_PASS_PATH = "ASCEND_GE_PY_PASS_PATH"
 MODULE_PREFIX = "_ge_py_pass_"
 ALIAS = "ge"
 PACKAGE = "ge_xdsl.compat.ge"
+OP_PACKAGES = frozenset({"es_all", "es_cv", "es_math", "es_nn", "es_transformer"})
+"""The packages that hold the op functions of `ge.es.<name>` in a CANN installation."""
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
 
@@ -68,6 +70,12 @@ class _AliasLoader(Loader):
         self.spec = module.__spec__
         return module
 
+    def get_code(self, fullname: str) -> CodeType | None:
+        """The code of the real module, which is what `python -m ge.pyatc` runs."""
+        spec = importlib.util.find_spec(self.target)
+        loader = spec.loader if spec is not None else None
+        return loader.get_code(self.target) if isinstance(loader, SourceLoader) else None
+
     def exec_module(self, module: ModuleType) -> None:
         module.__spec__ = self.spec  # the import system has put the alias's spec there
         prefix = f"{PACKAGE}."
@@ -77,11 +85,15 @@ class _AliasLoader(Loader):
 
 
 class AliasFinder(MetaPathFinder):
-    """Finds `ge` and `ge.*` in the compat package."""
+    """Finds `ge` and `ge.*`, and op packages such as `es_math`, in the compat package."""
 
     def find_spec(
         self, fullname: str, path: object, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if fullname in OP_PACKAGES:
+            importlib.import_module(f"{PACKAGE}.es")  # makes the op modules
+            real = f"{PACKAGE}.es.{fullname.removeprefix('es_')}"
+            return ModuleSpec(fullname, _AliasLoader(real))
         if fullname != ALIAS and not fullname.startswith(f"{ALIAS}."):
             return None
         real = PACKAGE + fullname.removeprefix(ALIAS)
@@ -146,9 +158,9 @@ def load(paths: Sequence[str] = ()) -> list[ModuleType]:
     return list(found.values())
 
 
-def env_entries() -> list[str]:
-    """The entries of the environment variable, in order, empty ones dropped."""
-    text = os.environ.get(ENV_PY_PASS_PATH, "")
+def env_entries(variable: str = ENV_PY_PASS_PATH) -> list[str]:
+    """The entries of an environment variable, in order, empty ones dropped."""
+    text = os.environ.get(variable, "")
     return [entry.strip() for entry in text.split(os.pathsep) if entry.strip()]
 
 

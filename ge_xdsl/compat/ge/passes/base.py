@@ -24,12 +24,18 @@ PatternOrGraph: TypeAlias = Union["Pattern", "Graph"]
 
 
 class PassStage(StrEnum):
-    """When a pass runs. Members equal their value strings."""
+    """When a pass runs. Members equal their value strings and print as `PassStage.NAME`."""
 
     BEFORE_INFER_SHAPE = "BeforeInferShape"
     AFTER_INFER_SHAPE = "AfterInferShape"
     AFTER_BUILTIN_FUSION_PASS = "AfterBuiltinFusionPass"
     AFTER_ORIGIN_GRAPH_OPTIMIZE = "AfterOriginGraphOptimize"
+
+    def __str__(self) -> str:
+        return f"PassStage.{self.name}"
+
+    def __format__(self, format_spec: str) -> str:
+        return format(str(self), format_spec)
 
 
 class FusionBasePass:

@@ -5,10 +5,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.compat.ge.graph.graph import Graph, function_of, update_function_type
@@ -41,26 +42,69 @@ def infer_shape(replacement: Graph, source: MatchResult | Node | SubgraphBoundar
         raise RuntimeError("replacement graph is empty")
     what = f"replacement_graph={replacement.name}, source_type={type(source).__name__}{name}"
     known: dict[SSAValue, Array] = {}
-    for arg in block.args:
-        value = inputs.get(arg.index)
-        if value is None:
-            raise RuntimeError(f"infer_shape failed, {what}: the boundary has no input {arg.index}")
-        set_type(arg, value.type)
-        array = constant_of(value)
-        if array is not None:
-            known[arg] = array
-    with KnownValues(known):
-        for op in topological_order(block) or ():
-            if isinstance(op, GeOp):
-                _infer(op, what)
+    with kept_on_failure(block):
+        for arg in block.args:
+            value = inputs.get(arg.index)
+            if value is None:
+                raise RuntimeError(
+                    f"infer_shape failed, {what}: the boundary has no input {arg.index}"
+                )
+            set_type(arg, value.type)
+            array = constant_of(value)
+            if array is not None:
+                known[arg] = array
+        with KnownValues(known):
+            infer_block(block, f"infer_shape failed, {what}")
     update_function_type(func)
 
 
-def _infer(op: GeOp, what: str) -> None:
+@contextmanager
+def kept_on_failure(block: Block) -> Generator[None]:
+    """Give every value of a graph its type back when the `with` ends in a RuntimeError."""
+    kept = [(value, value.type) for value in _values(block)]
+    try:
+        yield
+    except RuntimeError:
+        for value, attr in kept:
+            set_type(value, attr)
+        raise
+
+
+def _values(block: Block) -> list[SSAValue]:
+    """Every value of a graph and its subgraphs."""
+    found: list[SSAValue] = [*block.args]
+    ops: list[Operation] = [op for top in block.ops for op in top.walk()]
+    for op in ops:
+        found += op.results
+        found += [arg for region in op.regions for inner in region.blocks for arg in inner.args]
+    return found
+
+
+def infer_block(block: Block, failure: str) -> None:
+    """Infer the nodes of a graph in place, and of their subgraphs.
+
+    Raises RuntimeError with the text `failure` for a node that does not take its operands.
+    """
+    for op in topological_order(block) or ():
+        if isinstance(op, GeOp):
+            for region in op.regions:
+                _hand_down(op, region.block)
+                infer_block(region.block, failure)
+            _infer(op, failure)
+
+
+def _hand_down(op: GeOp, block: Block) -> None:
+    """Give the inputs of a subgraph the types of the op's last operands."""
+    values = list(op.operands)[len(op.operands) - len(block.args) :]
+    for arg, value in zip(block.args, values, strict=False):
+        set_type(arg, value.type)
+
+
+def _infer(op: GeOp, failure: str) -> None:
     try:
         op.update_types()
     except (VerifyException, ValueError) as error:
-        raise RuntimeError(f"infer_shape failed, {what}: {describe(op)}: {error}") from None
+        raise RuntimeError(f"{failure}: {describe(op)}: {error}") from None
 
 
 def _boundary_inputs(source: object) -> tuple[Mapping[int, SSAValue], str]:

@@ -1,0 +1,1 @@
+"""`ge.pyatc`: ATC's command line from Python; `python -m ge.pyatc` and `ge.pyatc.__main__.main`."""
