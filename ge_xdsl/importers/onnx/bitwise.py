@@ -48,8 +48,14 @@ def bit_shift(node: Node, g: Builder) -> SSAValue:
 
 
 def bit_cast(node: Node, g: Builder) -> SSAValue:
-    """Bitcast"""
-    return g.op("Bitcast", node.input(0), type=type_attribute(node, "to"))
+    """Bitcast; Cast between BOOL, which has no bits in GE, and a byte"""
+    x, target = node.input(0), type_attribute(node, "to")
+    if DataType.DT_BOOL in (g.dtype(x), target):
+        other = target if g.dtype(x) == DataType.DT_BOOL else g.dtype(x)
+        if other not in (DataType.DT_BOOL, DataType.DT_INT8, DataType.DT_UINT8):
+            node.fail(f"casts the bits of BOOL and {other.name}, expected a type of one byte")
+        return g.op("Cast", x, dst_type=int(target))
+    return g.op("Bitcast", x, type=target)
 
 
 def xor(node: Node, g: Builder) -> SSAValue:

@@ -23,7 +23,7 @@ def cast_(node: Node, g: Builder) -> SSAValue:
     if mode != "up":
         node.fail(f"attribute 'round_mode' is '{mode}', expected 'up'")
     x, target = node.input(0), type_attribute(node, "to")
-    clipped = _saturated(node, g, x, target)
+    clipped = saturated(g, x, target) if node.flag("saturate", True) else x
     if clipped is not x:
         return g.part("Cast", clipped, dst_type=int(target))
     return g.op("Cast", x, dst_type=int(target))
@@ -35,16 +35,16 @@ def cast_like(node: Node, g: Builder) -> SSAValue:
     if mode != "up":
         node.fail(f"attribute 'round_mode' is '{mode}', expected 'up'")
     x, target = node.input(0), node.input(1)
-    clipped = _saturated(node, g, x, g.dtype(target))
+    clipped = saturated(g, x, g.dtype(target)) if node.flag("saturate", True) else x
     if clipped is not x:
         return g.part("CastLike", clipped, target)
     return g.op("CastLike", x, target)
 
 
-def _saturated(node: Node, g: Builder, x: SSAValue, target: DataType) -> SSAValue:
+def saturated(g: Builder, x: SSAValue, target: DataType) -> SSAValue:
     """x within the finite values of an 8-bit float type."""
     limit = SATURATING.get(target)
-    if not node.flag("saturate", True) or limit is None or g.dtype(x) not in FLOATS:
+    if limit is None or g.dtype(x) not in FLOATS:
         return x
     return g.part("ClipByValue", x, g.like(-limit, x), g.like(limit, x))
 

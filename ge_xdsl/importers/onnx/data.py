@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.op import constant_of
+from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
@@ -53,18 +55,35 @@ def identity(node: Node, g: Builder) -> SSAValue:
     return g.op("Identity", node.input(0))
 
 
-def dropout(node: Node, g: Builder) -> SSAValue:
-    """Identity: a model is run, not trained, so nothing is dropped."""
+def dropout(node: Node, g: Builder) -> Sequence[SSAValue]:
+    """Identity: a model is run, not trained, so nothing is dropped; the mask is true."""
     node.ignore("ratio", "seed", "is_test")
     training = node.optional(2)
     flag = None if training is None else constant_of(training)
     if training is not None and (flag is None or bool(flag.any())):
         node.fail("training_mode is not the constant false, expected inference")
-    return g.op("Identity", node.input(0))
+    y = g.op("Identity", node.input(0))
+    if not node.wants(1):
+        return [y]
+    ones = g.part("OnesLike", node.input(0))
+    return [y, g.cast(ones, DataType.DT_BOOL if node.opset >= 10 else g.dtype(ones))]
+
+
+def has_element(node: Node, g: Builder) -> SSAValue:
+    """Whether there is an input: a tensor always is."""
+    return g.const(np_bool(node.optional(0) is not None), node.name)
+
+
+def np_bool(value: bool) -> Array:
+    import numpy as np
+
+    return np.array(value)
 
 
 TABLE: dict[str, Converter] = {
     "Constant": constant,
-    "Identity": identity,
     "Dropout": dropout,
+    "Identity": identity,
+    "OptionalGetElement": identity,
+    "OptionalHasElement": has_element,
 }

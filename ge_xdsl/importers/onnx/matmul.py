@@ -12,9 +12,19 @@ from ge_xdsl.importers.onnx.table import Converter
 def matmul(node: Node, g: Builder) -> SSAValue:
     """BatchMatMulV2, also for matrices and vectors; of two vectors it gives 1x1, ONNX a scalar."""
     x1, x2 = node.input(0), node.input(1)
-    if all(len(g.shape(x) or ()) == 1 for x in (x1, x2)):
-        return g.part("Squeeze", g.part("BatchMatMulV2", x1, x2), axis=[0, 1])
+    if _vectors(g, x1, x2):
+        return product(g, x1, x2)
     return g.op("BatchMatMulV2", x1, x2)
+
+
+def _vectors(g: Builder, x1: SSAValue, x2: SSAValue) -> bool:
+    return all(len(g.shape(x) or ()) == 1 for x in (x1, x2))
+
+
+def product(g: Builder, x1: SSAValue, x2: SSAValue) -> SSAValue:
+    """The product as one part of what a node expands to."""
+    found = g.part("BatchMatMulV2", x1, x2)
+    return g.part("Squeeze", found, axis=[0, 1]) if _vectors(g, x1, x2) else found
 
 
 def gemm(node: Node, g: Builder) -> SSAValue:

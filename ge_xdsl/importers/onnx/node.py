@@ -119,6 +119,14 @@ class Node:
             self.attrs[name] = attr
         return found
 
+    def peek_floating(self, name: str, default: float) -> float:
+        """As `floating`, without ticking it off."""
+        attr = self.attrs.get(name)
+        found = self.floating(name, default)
+        if attr is not None:
+            self.attrs[name] = attr
+        return found
+
     def required_integer(self, name: str) -> int:
         found = self._value(name, "i")
         if found is None:

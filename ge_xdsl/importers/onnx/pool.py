@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from xdsl.ir import SSAValue
@@ -221,27 +222,34 @@ def global_average_pool(node: Node, g: Builder) -> SSAValue:
 
 
 def max_unpool(node: Node, g: Builder) -> SSAValue:
-    """ScatterElements of the values at their positions in a row of zeros, in the output's shape"""
+    """ScatterElements of the values at their positions in a row of zeros, in the output's shape
+
+    Positions count in the shape that the window gives; zeros after it make up a given one.
+    """
     x, places = node.input(0), node.input(1)
     kernel = kernel_of(node)
     _, window = _window(node, g, kernel)
-    if (given := node.optional(2)) is not None:
-        shape = given
-    else:
-        dims = g.static_dims(g.shape(x) or (DYNAMIC,), "MaxUnpool without an output shape")
-        half = len(kernel)
-        sizes = [
-            (n - 1) * stride - window.pads[k] - window.pads[half + k] + length
-            for k, (n, stride, length) in enumerate(
-                zip(dims[2:], window.strides, spans(kernel, window), strict=True)
-            )
-        ]
-        shape = g.helper([*dims[:2], *sizes], "int64")
-    total = g.part("ReduceProd", shape, g.helper([0], "int32"), keep_dims=True)
-    zeros = g.part("Fill", total, g.like(0, x))
+    dims = g.static_dims(g.shape(x) or (DYNAMIC,), "MaxUnpool")
+    half = len(kernel)
+    sizes = [
+        (n - 1) * stride - window.pads[k] - window.pads[half + k] + length
+        for k, (n, stride, length) in enumerate(
+            zip(dims[2:], window.strides, spans(kernel, window), strict=True)
+        )
+    ]
+    shape = [*dims[:2], *sizes]
+    if min(shape) < 0:
+        node.fail(f"the output is {shape}, expected no negative dimension")
+    zeros = g.part("Fill", g.helper([prod(shape)], "int64"), g.like(0, x))
     row = g.helper([-1], "int64")
     flat = [g.part("Reshape", value, row) for value in (places, x)]
-    return g.part("Reshape", g.part("ScatterElements", zeros, *flat), shape)
+    y = g.part("Reshape", g.part("ScatterElements", zeros, *flat), g.helper(shape, "int64"))
+    if (given := node.optional(2)) is None:
+        return y
+    after = g.part("Sub", given, g.helper(shape, "int64"))
+    pads = g.part("ConcatD", [g.helper([0] * len(shape), "int64"), after], concat_dim=0, N=2)
+    fill = g.like(0, x)
+    return g.part("PadV3", y, pads, fill, mode="constant", paddings_contiguous=False)
 
 
 TABLE: dict[str, Converter] = {

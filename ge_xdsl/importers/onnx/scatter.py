@@ -101,8 +101,26 @@ def _multiplied(g: Builder, data: SSAValue, indices: SSAValue, updates: SSAValue
     return g.part("Reshape", done, g.helper(dims, "int64"))
 
 
+def tensor_scatter(node: Node, g: Builder) -> SSAValue:
+    """ScatterElements of a run of entries along `axis` that starts at an index per batch"""
+    cache, update, start = node.input(0), node.input(1), node.optional(2)
+    mode = node.string("mode", "linear")
+    if mode not in ("linear", "circular"):
+        node.fail(f"attribute 'mode' is '{mode}', expected 'linear' or 'circular'")
+    rank = g.rank(update, "TensorScatter")
+    axis = g.axis(node.integer("axis", -2), rank)
+    places = g.along(g.range(g.dim(update, axis)), axis, rank)
+    if start is not None:
+        places = g.part("Add", places, g.along(g.cast(start, DataType.DT_INT64), 0, rank))
+    if mode == "circular":
+        places = g.part("FloorMod", places, g.dim(cache, axis))
+    places = g.part("BroadcastTo", places, g.shape_of(update))
+    return g.part("ScatterElements", cache, places, update, axis=axis)
+
+
 TABLE: dict[str, Converter] = {
     "Scatter": scatter_elements,
     "ScatterElements": scatter_elements,
     "ScatterND": scatter_nd,
+    "TensorScatter": tensor_scatter,
 }

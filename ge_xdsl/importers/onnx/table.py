@@ -28,7 +28,7 @@ FAMILIES: dict[str, str] = {
     "control": "If Loop Scan",
     "conv": "Conv ConvInteger ConvTranspose",
     "cumulative": "CumProd CumSum",
-    "data": "Constant Dropout Identity",
+    "data": "Constant Dropout Identity OptionalGetElement OptionalHasElement",
     "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
     "index": (
@@ -36,20 +36,27 @@ FAMILIES: dict[str, str] = {
     ),
     "linalg": "Det Einsum",
     "matmul": "Gemm MatMul",
+    "ml": "ai.onnx.ml::ArrayFeatureExtractor ai.onnx.ml::Binarizer",
     "norm": (
         "BatchNormalization InstanceNormalization LRN LayerNormalization LpNormalization "
         "MeanVarianceNormalization RMSNormalization"
     ),
     "pool": ("AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxUnpool"),
+    "quant": "DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
     "reduce": (
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
         "ReduceSum ReduceSumSquare"
     ),
     "resize": "Resize Upsample",
-    "scatter": "Scatter ScatterElements ScatterND",
+    "scatter": "Scatter ScatterElements ScatterND TensorScatter",
     "shape": "Expand Flatten Reshape Shape Size Squeeze Tile Transpose Unsqueeze",
     "slice": "Pad Slice",
     "sort": "TopK",
+    "spectral": "DFT STFT",
+    "training": (
+        "ai.onnx.preview.training::Adagrad ai.onnx.preview.training::Adam "
+        "ai.onnx.preview.training::Momentum"
+    ),
     "unary": (
         "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal "
         "Round Sign Sin Sinh Sqrt Tan"
