@@ -374,7 +374,12 @@ def test_several_outputs_are_an_object():
 BAD_OP_CALLS = [
     (lambda x: Relu(), TypeError, r"Relu\(\) missing a required argument: 'x'"),
     (lambda x: Relu(x, nope=1), TypeError, r"Relu\(\) got an unexpected keyword"),
-    (lambda x: Relu(1.0), AttributeError, "get_owner_builder"),
+    (
+        lambda x: Relu(1.0),
+        AttributeError,
+        r"Relu\(\) input 'x' is float, which has no get_owner_builder, expected a tensor",
+    ),
+    (lambda x: Relu(x, y=1), TypeError, "unexpected keyword argument 'y', expected one of: x$"),
     (lambda x: MatMul(1.0, 2.0), ValueError, "at least one input tensor"),
     (lambda x: MatMul(x, x, transpose_x1="a"), TypeError, "argument 'transpose_x1' is 'a'"),
     (lambda x: MatMul(x, None), TypeError, "input 'x2' is missing"),

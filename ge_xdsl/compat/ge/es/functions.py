@@ -111,7 +111,9 @@ class OpCall:
         try:
             return self.signature.bind(*args, **named).arguments
         except TypeError as error:
-            raise TypeError(f"{self.op_type}() {error}") from None
+            unknown = any(name not in self.signature.parameters for name in named)
+            known = f", expected one of: {', '.join(self.signature.parameters)}" if unknown else ""
+            raise TypeError(f"{self.op_type}() {error}{known}") from None
 
     @property
     def op_type(self) -> str:
@@ -233,7 +235,13 @@ def _builder(call: OpCall, given: Mapping[str, Any]) -> GraphBuilder:
     if not call.takes_numbers:
         first = given[call.inputs[0]]
         dynamic = call.cls.prototype.inputs[0].kind == "dynamic"
-        return (first[0] if dynamic else first).get_owner_builder()
+        tensor = first[0] if dynamic else first
+        if not hasattr(tensor, "get_owner_builder"):
+            raise AttributeError(
+                f"{call.op_type}() input '{call.inputs[0]}' is {type(tensor).__name__}, which has "
+                "no get_owner_builder, expected a tensor"
+            )
+        return tensor.get_owner_builder()
     values: list[Any] = []
     for name in (*call.inputs, call.builder):
         value = given.get(name)

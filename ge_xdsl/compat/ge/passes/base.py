@@ -61,7 +61,9 @@ class PatternFusionPass(FusionBasePass):
         return self._matcher_config
 
     def patterns(self) -> Iterable[PatternOrGraph]:
-        raise NotImplementedError("PatternFusionPass.patterns must be implemented")
+        raise NotImplementedError(
+            "PatternFusionPass.patterns must be implemented, or a method marked with @pattern"
+        )
 
     def meet_requirements(
         self, match_result: MatchResult, context: PassContext | None = None

@@ -62,9 +62,9 @@ def _adapt(cls: type, name: str, value: str) -> None:
     hook: Hook = vars(cls)[name]
     count = _count(hook)
     if count not in (2, 3):
-        raise TypeError(
-            f"{name} only supports {name}(self, {value}) or {name}(self, {value}, context)"
-        )
+        text = f"{name} only supports {name}(self, {value}) or {name}(self, {value}, context)"
+        takes_inputs = name == "replacement" and value == "match_result"
+        raise TypeError(f"{text}, or replacement(self, inputs)" if takes_inputs else text)
 
     @wraps(hook)
     def adapted(self: Any, subject: Any, context: Any = None) -> Any:
