@@ -80,10 +80,12 @@ _current: ContextVar[StageRun | None] = ContextVar("ge_xdsl_stage", default=None
 def register(user_pass: UserPass) -> None:
     """Add a pass; raises ValueError when its key or name is taken, over all stages and kinds."""
     with _lock:
-        if any(known.key == user_pass.key for known in _passes.values()):
-            raise ValueError(f"python pass descriptor_key already exists: {user_pass.key}")
-        if user_pass.name in _passes:
-            raise ValueError(f"python pass name already exists: {user_pass.name}")
+        known = _passes.get(user_pass.name)
+        place = f", registered at {known.location}" if known and known.location else ""
+        if any(other.key == user_pass.key for other in _passes.values()):
+            raise ValueError(f"python pass descriptor_key already exists: {user_pass.key}{place}")
+        if known is not None:
+            raise ValueError(f"python pass name already exists: {user_pass.name}{place}")
         _passes[user_pass.name] = user_pass
 
 

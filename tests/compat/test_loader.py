@@ -168,7 +168,8 @@ def test_a_failed_file_leaves_no_pass_behind(tmp_path, monkeypatch):
 def test_duplicate_names_are_an_error_at_the_second_file(tmp_path):
     write(tmp_path / "a.py", "Same")
     write(tmp_path / "b.py", "Same")
-    with pytest.raises(CompileError, match=r"b\.py:4:1: error: .*name already exists: Same"):
+    text = r"b\.py:4:1: error: .*name already exists: Same, registered at .*a\.py:4:1"
+    with pytest.raises(CompileError, match=text):
         loader.load([str(tmp_path)])
     assert names() == ["Same"]
 
