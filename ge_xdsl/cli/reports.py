@@ -145,7 +145,7 @@ class Reports:
         near = Explanation()
         near.rules = {key: entry for key, entry in self.misses.rules.items() if name in key}
         notes += near.as_text().splitlines()
-        message = f"rewrote {applied} sites, expected {expected}"
+        message = f"rewrote {applied} site{'' if applied == 1 else 's'}, expected {expected}"
         report(CompileError(message, subject=name, notes=notes).render())
         return True
 

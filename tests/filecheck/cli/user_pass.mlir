@@ -17,7 +17,7 @@
 // REPORT: pass {{ *}} rule {{ *}} tried {{ *}} matched {{ *}} applied
 // REPORT-NEXT: MatMulBias {{.*}} 2 {{ *}} 1 {{ *}} 1
 
-// COUNT: error: MatMulBias: rewrote 1 sites, expected 2
+// COUNT: error: MatMulBias: rewrote 1 site, expected 2
 // COUNT-NEXT: note: {{.*}}1 of 2 sites rewritten
 // COUNT-NEXT: note: rewrote 'sum'
 // COUNT-NEXT: note: {{.*}} at 'other'
