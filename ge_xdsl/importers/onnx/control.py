@@ -136,7 +136,9 @@ def loop(node: Node, g: Builder) -> Sequence[SSAValue]:
     return repeat(node, g, start, step)
 
 
-def repeat(node: Node, g: Builder, start: Start, step: Step) -> list[SSAValue]:
+def repeat(
+    node: Node, g: Builder, start: Start, step: Step, name: str | None = None
+) -> list[SSAValue]:
     """The While that runs `step`; its carried values at the end, and the gathered ones."""
     outer = dict(start.captured)
     if start.limit is not None:
@@ -157,7 +159,7 @@ def repeat(node: Node, g: Builder, start: Start, step: Step) -> list[SSAValue]:
     initial = [value for part in parts for value in part.initial(g)]
     values = [*first, *inputs.values(), *initial]
     cond = _condition(g, [value.type for value in body.block.args], outer, inputs, len(types))
-    op = g.add("While", (values,), {}, node.name, (len(values),), regions=(cond, body))
+    op = g.add("While", (values,), {}, name or node.name, (len(values),), regions=(cond, body))
     at = len(first) + len(inputs)
     results = list(op.results[2 : len(first)])
     for part in parts:

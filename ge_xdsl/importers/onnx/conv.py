@@ -141,8 +141,32 @@ def conv_integer(node: Node, g: Builder) -> SSAValue:
     return g.cast(convolution(node, g, x, weight, None), DataType.DT_INT32)
 
 
+def deform_conv(node: Node, g: Builder) -> SSAValue:
+    """DeformableConv2D, whose offsets are all x offsets, all y offsets and all masks, one for each
+    group and kernel element; ONNX has pairs (y, x), and the masks apart."""
+    x, weight, offset = (node.input(k) for k in range(3))
+    bias, mask = node.optional(3), node.optional(4)
+    if g.rank(weight, "DeformConv") != 4:
+        node.fail(f"the weight is {g.tensor_text(weight)}, expected rank 4 (2-D)")
+    window = window_of(node, 2)
+    groups, deformed = node.integer("group", 1), node.integer("offset_group", 1)
+    _check_shapes(node, g, x, weight, groups)
+    shape = g.static_dims(g.shape(offset) or (DYNAMIC,), "DeformConv")
+    if len(shape) != 4 or shape[1] % 2:
+        node.fail(f"the offsets are {g.tensor_text(offset)}, expected rank 4 and pairs of channels")
+    batch, channels, *plane = shape
+    pairs = g.part("Reshape", offset, g.helper([batch, channels // 2, 2, *plane], "int64"))
+    down, right = (g.take(pairs, g.scalar(k, "int64"), 2) for k in range(2))
+    if mask is None:
+        mask = g.part("OnesLike", right)
+    offsets = g.part("ConcatD", [right, down, mask], concat_dim=1, N=3)
+    attrs = {**_attrs(2, window, groups), "deformable_groups": deformed}
+    return g.part("DeformableConv2D", x, weight, offsets, bias, **attrs)
+
+
 TABLE: dict[str, Converter] = {
     "Conv": conv,
     "ConvInteger": conv_integer,
     "ConvTranspose": conv_transpose,
+    "DeformConv": deform_conv,
 }

@@ -22,6 +22,7 @@ _KINDS: dict[str, tuple[int, str]] = {
     "g": (5, "a graph"),
     "floats": (6, "a list of numbers"),
     "ints": (7, "a list of integers"),
+    "strings": (8, "a list of strings"),
 }
 """Field of an AttributeProto -> the type it stands for, and how a message names that."""
 
@@ -152,6 +153,10 @@ class Node:
     def floats(self, name: str) -> list[float] | None:
         found = self._value(name, "floats")
         return None if found is None else list(found)
+
+    def strings(self, name: str) -> list[str] | None:
+        found = self._value(name, "strings")
+        return None if found is None else [text.decode("utf-8", "replace") for text in found]
 
     def tensor(self, name: str) -> TensorProto | None:
         return self._value(name, "t")

@@ -32,9 +32,9 @@ def _waves(g: Builder, rows: SSAValue, length: SSAValue, dtype: DataType, sign: 
         return real, imaginary
     row = g.along(g.range(rows), 0, 2)
     turns_value = g.part("FloorMod", g.part("Mul", row, g.range(length)), length)
-    wide = g.cast(turns_value, DataType.DT_FLOAT)
-    turn = g.part("RealDiv", wide, g.cast(length, DataType.DT_FLOAT))
-    angle_value = g.part("Muls", turn, value=sign * 2 * pi)
+    wide = g.cast(turns_value, DataType.DT_DOUBLE)
+    turn = g.part("RealDiv", wide, g.cast(length, DataType.DT_DOUBLE))
+    angle_value = g.part("Mul", turn, g.like(sign * 2 * pi, turn))
     real, imaginary = (g.cast(g.part(wave, angle_value), dtype) for wave in ("Cos", "Sin"))
     return real, imaginary
 

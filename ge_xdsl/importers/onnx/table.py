@@ -26,11 +26,12 @@ FAMILIES: dict[str, str] = {
     "compare": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Where",
     "concat": "Concat Split",
     "control": "If Loop Scan",
-    "conv": "Conv ConvInteger ConvTranspose",
+    "conv": "Conv ConvInteger ConvTranspose DeformConv",
     "cumulative": "CumProd CumSum",
     "data": "Constant Dropout Identity OptionalGetElement OptionalHasElement",
     "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
+    "grid": "GridSample",
     "index": (
         "Compress ConstantOfShape EyeLike Gather GatherElements GatherND NonZero OneHot Range"
     ),
@@ -43,11 +44,13 @@ FAMILIES: dict[str, str] = {
     ),
     "pool": ("AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxUnpool"),
     "quant": "DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
+    "rearrange": "DepthToSpace ReverseSequence SpaceToDepth",
     "reduce": (
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
         "ReduceSum ReduceSumSquare"
     ),
     "resize": "Resize Upsample",
+    "rnn": "GRU LSTM RNN",
     "scatter": "Scatter ScatterElements ScatterND TensorScatter",
     "shape": "Expand Flatten Reshape Shape Size Squeeze Tile Transpose Unsqueeze",
     "slice": "Pad Slice",
@@ -57,6 +60,7 @@ FAMILIES: dict[str, str] = {
         "ai.onnx.preview.training::Adagrad ai.onnx.preview.training::Adam "
         "ai.onnx.preview.training::Momentum"
     ),
+    "unique": "Unique",
     "unary": (
         "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal "
         "Round Sign Sin Sinh Sqrt Tan"
