@@ -10,8 +10,15 @@ Every failure that input or a user's pass can cause ends as one `CompileError`, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+LINE_LIMIT = 1000
+"""Most characters of a message; a longer one keeps its beginning and its end."""
+
+_BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +57,7 @@ class CompileError(Exception):
 
     def render(self) -> str:
         """The error and its notes, a line each, without a trailing newline."""
-        place = f"{self.location}: " if self.location else ""
+        place = f"{one_line(str(self.location))}: " if self.location else ""
         subject = f"{one_line(self.subject)}: " if self.subject else ""
         lines = [f"{place}error: {subject}{self.message}"]
         lines += [f"{place}note: {note}" for note in self.notes]
@@ -74,8 +81,16 @@ class UsageError(Exception):
 
 
 def one_line(text: str) -> str:
-    """`text` with line breaks folded to spaces, so that one error is one line."""
-    return " ".join(text.split("\n")).strip() if "\n" in text else text.strip()
+    """`text` as one line: line breaks become spaces, control characters escapes, and what is
+    longer than LINE_LIMIT loses its middle. Names in a model may hold anything."""
+    if not text.isprintable():
+        text = _BREAK.sub(" ", text)
+        text = _CONTROL.sub(lambda found: f"\\x{ord(found.group()):02x}", text)
+    text = text.strip()
+    if len(text) <= LINE_LIMIT:
+        return text
+    half = LINE_LIMIT // 2
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ge_xdsl.errors import CompileError, Location, UsageError, nearest
+from ge_xdsl.errors import CompileError, Location, UsageError, nearest, one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -177,14 +177,24 @@ def _top(dtype: np.dtype[Any]) -> int:
 
 
 def concrete_shape(name: str, tensor: Tensor, shape: Sequence[int] | None) -> tuple[int, ...]:
-    """The shape of a random input: as asked, else as declared with 1 for unknown dimensions."""
-    if shape is not None:
-        return tuple(1 if dim < 0 else dim for dim in shape)
-    if tensor.shape is None:
+    """The shape of a random input: as asked, else as declared with 1 for unknown dimensions.
+
+    Raises CompileError for an unknown rank and for more than ELEMENT_LIMIT elements.
+    """
+    from ge_xdsl.dialects.ge.limits import check_shape
+
+    if shape is None:
+        shape = tensor.shape
+    if shape is None:
         raise CompileError(
             "rank is unknown, expected --shape NAME=1x3x224x224", subject=f"graph input '{name}'"
         )
-    return tuple(1 if dim < 0 else dim for dim in tensor.shape)
+    dims = tuple(1 if dim < 0 else dim for dim in shape)
+    try:
+        check_shape(dims, "array")
+    except ValueError as error:
+        raise CompileError(str(error), subject=f"graph input '{name}'") from None
+    return dims
 
 
 def assumed_shapes(
@@ -226,7 +236,7 @@ def output_lines(outputs: Mapping[str, Array]) -> list[str]:
     from ge_xdsl.dialects.ge.shapes import shape_text
 
     return [
-        f"output '{name}': {shape_text(array.shape)} {array.dtype.name} {digest(array)}"
+        f"output '{one_line(name)}': {shape_text(array.shape)} {array.dtype.name} {digest(array)}"
         for name, array in outputs.items()
     ]
 

@@ -14,7 +14,7 @@ from ge_xdsl.cli.options import (
     session_of_args,
     warn_of_idle_files,
 )
-from ge_xdsl.errors import CompileError, UsageError
+from ge_xdsl.errors import CompileError, Location, UsageError
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -126,6 +126,15 @@ class Run:
         check_writable(args.save_outputs)
 
     def run(self) -> int:
+        """The exit code; errors that have no place of their own get the model's name."""
+        from ge_xdsl.cli import source
+
+        try:
+            return self.run_model()
+        except CompileError as error:
+            raise error.with_location(Location(source.file_name(self.args.input))) from None
+
+    def run_model(self) -> int:
         from ge_xdsl.cli import arrays, source
         from ge_xdsl.cli.compile import show_messages
         from ge_xdsl.dialects.ge.graph import main_function

@@ -8,6 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 
+from ge_xdsl.dialects.ge.graph import verify_signatures
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.store import WEIGHTS, Store, inside, open_regular, weight_uses
@@ -44,6 +45,10 @@ def decoded(data: bytes, file: str) -> str:
 def mlir_module(text: str, file: str, folder: Path, ctx: Context | None = None) -> ModuleOp:
     """The module of a text; `folder` holds its weights, `file` is how errors name it."""
     module = parse_module(text, file, ctx)
+    try:
+        verify_signatures(module)
+    except CompileError as error:
+        raise error.with_location(Location(file)) from None
     attach_weights(module, file, folder)
     return module
 

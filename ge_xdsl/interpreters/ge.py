@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 EVALUATION_ERRORS = (ValueError, IndexError, TypeError, MemoryError, ArithmeticError)
 """What numpy raises for values that an op is not defined on."""
 
+LOOP_LIMIT = 1 << 16
+"""Most iterations of a loop."""
+
 Observer = Callable[[Operation, Sequence["Array"]], None]
 """Called after each op with the op and its results."""
 
@@ -121,9 +124,15 @@ def _run_while(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> 
     """The body on its own results, while cond holds of them."""
     cond, body = (region.block for region in op.regions)
     values = list(arrays)
-    while _holds(op, run_block(cond, values, observer)[0]):
+    for _ in range(LOOP_LIMIT):
+        if not _holds(op, run_block(cond, values, observer)[0]):
+            return values
         values = run_block(body, values, observer)
-    return values
+    raise CompileError(
+        f"cond holds after {LOOP_LIMIT} iterations, expected a loop that ends",
+        subject=describe(op),
+        location=op.source,
+    )
 
 
 def _holds(op: GeOp, flag: Array) -> bool:
@@ -142,7 +151,6 @@ def _run_call(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> l
 
 _RUNNERS: dict[str, Callable[[GeOp, Sequence[Array], Observer | None], list[Array]]] = {
     "If": _run_if,
-    "While": _run_while,
     "PartitionedCall": _run_call,
 }
 """Op type -> what runs its subgraphs."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError, Location
 
@@ -72,14 +73,46 @@ def verify(module: ModuleOp) -> None:
     neither dominance nor names and its errors print the whole module.
     """
     for op in module.walk():
-        try:
-            op.verify(verify_nested_ops=False)
-        except VerifyException as error:
-            raise op_error(op, str(error)) from None
-        except (ValueError, KeyError, AssertionError) as error:
-            raise op_error(op, str(error) or type(error).__name__) from None
+        _verify_op(op)
         if isinstance(op, FuncOp) and op.body.blocks:
             _verify_function(op)
+
+
+def _verify_op(op: Operation) -> None:
+    try:
+        op.verify(verify_nested_ops=False)
+    except VerifyException as error:
+        raise op_error(op, str(error)) from None
+    except (ValueError, KeyError, AssertionError) as error:
+        raise op_error(op, str(error) or type(error).__name__) from None
+    if isinstance(op, FuncOp | ModuleOp) and not isinstance(op.parent_op(), ModuleOp | None):
+        raise op_error(op, "stands inside an op, expected it in a module")
+
+
+def verify_signatures(module: ModuleOp) -> None:
+    """Whether every function can be asked for its block, inputs and outputs.
+
+    What the readers of a module rely on before `verify` sees its ops. Raises CompileError.
+    """
+    for op in module.body.block.ops:
+        if isinstance(op, FuncOp):
+            _verify_op(op)
+            if op.body.blocks:
+                _verify_signature(op)
+
+
+def _verify_signature(func: FuncOp) -> None:
+    if len(func.body.blocks) != 1:
+        raise op_error(func, f"has {len(func.body.blocks)} blocks, expected one")
+    for i, arg in enumerate(func.body.block.args):
+        try:
+            tensor_of(arg.type)
+        except ValueError as error:
+            raise op_error(func, f"input #{i}: {error}") from None
+    last = func.body.block.last_op
+    if not isinstance(last, ReturnOp):
+        what = last.name if last is not None else "missing"
+        raise op_error(func, f"terminator is {what}, expected func.return")
 
 
 def op_error(op: Operation, message: str) -> CompileError:
@@ -91,8 +124,7 @@ def op_error(op: Operation, message: str) -> CompileError:
 
 
 def _verify_function(func: FuncOp) -> None:
-    if len(func.body.blocks) != 1:
-        raise op_error(func, f"has {len(func.body.blocks)} blocks, expected one")
+    _verify_signature(func)
     for block in root_blocks(func):
         verify_dominance(block)
         _verify_nodes(block)

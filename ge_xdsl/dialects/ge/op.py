@@ -65,6 +65,7 @@ from ge_xdsl.dialects.ge.types import (
     HALVES,
     DataType,
     Tensor,
+    check_extent,
     compatible,
     is_tensor_type,
     numpy_dtype,
@@ -278,7 +279,13 @@ class GeOp(Operation):
         found = self.infer(*self.arrange(tensors))
         if found is None:
             return None
-        return _flatten(found)
+        flat: list[Tensor] = _flatten(found)
+        try:
+            for tensor in flat:
+                check_extent(tensor.shape)
+        except ValueError as error:
+            raise VerifyException(f"result {error}") from None
+        return flat
 
     def update_types(self) -> bool:
         """Set the result types to what `infer` gives; returns whether one changed."""
@@ -298,10 +305,14 @@ class GeOp(Operation):
         """`evaluate` on one array per operand; one array per result.
 
         Half floats are widened and rounded back once where the op asks for it. Raises ValueError
-        when the op has no value semantics or is not defined on these values.
+        when the op has no value semantics, is not defined on these values, or would give more than
+        ELEMENT_LIMIT elements.
         """
         halves = self.widens and any(_is_half(a) for a in arrays)
         operands = self.arrange([_widen(a) for a in arrays] if halves else arrays)
+        from ge_xdsl.dialects.ge.limits import check_sizes
+
+        check_sizes(self, arrays)
         try:
             flat = _flatten(self.evaluate(*operands))
         except VerifyException as error:  # of the shape maths that infer and evaluate share

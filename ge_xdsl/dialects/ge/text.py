@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from importlib import import_module
 from io import StringIO
+from math import prod
 from typing import Any
 
 from xdsl.context import Context
@@ -30,10 +31,16 @@ from ge_xdsl.dialects.ge.names import (
     string_list,
 )
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.prototype import normalize
 from ge_xdsl.dialects.ge.registry import ATTRIBUTES, op_class
 from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
 from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError, Location
+
+DENSE_LIMIT = 2**24
+"""Most elements of a dense literal; a splat holds each of them. More belongs in a weight."""
+DIMENSIONS_LIMIT = 1000
+"""Most characters of a token in a shape."""
 
 _SIMPLE_TYPE = re.compile(r"tensor<[^<>\n]*>")
 
@@ -116,7 +123,18 @@ class GeParser(Parser):
         op = super().parse_operation()
         if isinstance(op, GeOp | Located):
             op.source = self.location(start)
+        if isinstance(op, GeOp):
+            self.adopt_attributes(op, start)
         return op
+
+    def adopt_attributes(self, op: GeOp, start: int) -> None:
+        """Declared attributes that the generic form gives in {...} instead of <{...}>."""
+        declared = op.prototype.attr_by_name
+        for name in [name for name in op.attributes if name in declared]:
+            if name in op.properties:
+                message = f"{op.name}: attribute '{name}' is given twice, expected it once"
+                self.raise_error(message, start, start)
+            op.properties[name] = normalize(declared[name].kind, op.attributes.pop(name))
 
     def parse_optional_type(self) -> TypeAttribute | None:
         token = self._current_token
@@ -136,6 +154,20 @@ class GeParser(Parser):
                 self._parser_state.current_token = lexer.lex()
                 return known
         return super().parse_optional_type()
+
+    def _parse_dense_literal_type(self) -> Any:
+        found = super()._parse_dense_literal_type()
+        count = prod(found.get_shape())
+        if count > DENSE_LIMIT:
+            self.raise_error(f"literal has {count} elements, expected at most {DENSE_LIMIT}")
+        return found
+
+    def _parse_optional_shape_delimiter(self) -> str | None:
+        # x1x1x1 is one token that is read again after each dimension
+        span = self._current_token.span
+        if span.end - span.start > DIMENSIONS_LIMIT:
+            self.raise_error(f"shape is too long, expected at most {DIMENSIONS_LIMIT} characters")
+        return super()._parse_optional_shape_delimiter()
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         super()._register_ssa_definition(name, values, span)
@@ -198,9 +230,14 @@ def parse_failure(error: ParseError, parser: GeParser) -> CompileError:
     return CompileError(message, subject=subject, location=parser.location(position))
 
 
+def is_graph(func: FuncOp) -> bool:
+    """Whether a function has a body of one block, which any graph has."""
+    return len(func.regions) == 1 and len(func.body.blocks) == 1
+
+
 def _name_inputs(module: ModuleOp, parser: GeParser) -> None:
     for op in module.walk():
-        if isinstance(op, FuncOp) and op.body.blocks and INPUT_NAMES not in op.attributes:
+        if isinstance(op, FuncOp) and is_graph(op) and INPUT_NAMES not in op.attributes:
             names = [parser.argument_names.get(arg, "") for arg in op.body.block.args]
             if any(names):
                 set_string_list(op, INPUT_NAMES, names)

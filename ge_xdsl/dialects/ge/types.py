@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -438,7 +439,25 @@ def tensor_of(attr: Attribute) -> Tensor:
     dtype = _DTYPE_OF.get(element)
     if dtype is None:
         raise ValueError(f"element type is {element}, expected one of GE's")
+    check_extent(shape)
     return Tensor(dtype, shape, layout)
+
+
+RANK_LIMIT = 64
+"""Most dimensions of a tensor, as in numpy."""
+EXTENT_LIMIT = 2**63
+"""The number of elements, of known dimensions, that no tensor reaches: it must fit 64 bits."""
+
+
+def check_extent(shape: Sequence[int] | None) -> None:
+    """Raise ValueError for more dimensions or elements than any array can have."""
+    if not shape:
+        return
+    if len(shape) > RANK_LIMIT:
+        raise ValueError(f"tensor has {len(shape)} dimensions, expected at most {RANK_LIMIT}")
+    count = prod(dim for dim in shape if dim > 0)
+    if count >= EXTENT_LIMIT:
+        raise ValueError(f"tensor has {count} elements, expected fewer than {EXTENT_LIMIT}")
 
 
 def is_tensor_type(attr: Attribute) -> bool:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.limits import check_shape
 from ge_xdsl.dialects.ge.types import DYNAMIC
 
 if TYPE_CHECKING:
@@ -104,6 +105,8 @@ def pad_planes(x: Array, windows: Sequence[Window], fill: Any) -> Array:
     after = [max(r - w.before - n, 0) for r, w, n in zip(reach, windows, x.shape[2:], strict=True)]
     if any(w.before for w in windows) or any(after):
         sides = [(w.before, a) for w, a in zip(windows, after, strict=True)]
+        padded = [n + before + a for n, (before, a) in zip(x.shape[2:], sides, strict=True)]
+        check_shape((*x.shape[:2], *padded), "padded input")
         x = np.pad(x, [(0, 0), (0, 0), *sides], constant_values=fill)
     return x[(slice(None), slice(None), *map(slice, reach))]
 
