@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 REASON = "aicore.reason"
 """Attribute of a GE op that was not lowered: why."""
-UNCOUNTED = frozenset({"Const", "Constant", "control_edge", "yield"})
+UNCOUNTED = frozenset({"Const", "Constant", "NoOp", "control_edge", "yield"})
 """Ops that compute nothing."""
 
 

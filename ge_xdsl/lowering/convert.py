@@ -22,7 +22,7 @@ from ge_xdsl.targets import Target, target
 
 REASON = "aicore.reason"
 """Attribute of a GE op that was not lowered: why."""
-SILENT = CONSTANT_TYPES | {"control_edge", "unconnected", "yield"}
+SILENT = CONSTANT_TYPES | {"NoOp", "control_edge", "unconnected", "yield"}
 """Ops that compute nothing, so need no lowering."""
 
 

@@ -157,9 +157,9 @@ def control_successors(op: Operation) -> list[Operation]:
     return [p for edge in _edges_at(op, 0) if (p := producer(edge.dst)) is not None]
 
 
-def control_predecessors(op: Operation) -> list[Operation]:
-    """The nodes that a control edge makes `op` wait for."""
-    return [p for edge in _edges_at(op, 1) if (p := producer(edge.src)) is not None]
+def control_sources(op: Operation) -> list[SSAValue]:
+    """Where the control edges come from that `op` waits for: tensors, tokens, graph inputs."""
+    return [edge.src for edge in _edges_at(op, 1)]
 
 
 def _edges_at(op: Operation, index: int) -> list[ControlEdgeOp]:

@@ -17,7 +17,7 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.data import ControlEdgeOp
+from ge_xdsl.dialects.ge.data import ControlEdgeOp, NoOpOp
 from ge_xdsl.dialects.ge.graph import location_of, topological_order
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import NAME, GeOp, set_type
@@ -32,7 +32,8 @@ from ge_xdsl.dialects.ge.types import (
 from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import (
     WIDE,
-    control_predecessors,
+    control_edges,
+    control_sources,
     control_successors,
     copy_with,
     data_uses,
@@ -74,6 +75,7 @@ class Scope:
     origins: Origins = field(default_factory=Origins)
     wide: dict[Operation, None] = field(default_factory=dict[Operation, None])
     retyped: bool = False
+    first_edge: ControlEdgeOp | None = None
     verifier: Verifier | None = None
     """Checks each rewrite by numbers before it is applied."""
     rule: str = ""
@@ -95,6 +97,16 @@ class Scope:
             self.retyped = False
             _retype_outputs(self.block)
 
+    def tail(self) -> Operation:
+        """What stands behind the nodes: the first control edge, else the terminator."""
+        first = self.first_edge
+        if first is None or first.parent is not self.block or _is_edge(first.prev_op):
+            edges = control_edges(self.block)
+            first = self.first_edge = edges[0] if edges else None
+        last = first or self.block.last_op
+        assert last is not None
+        return last
+
     def set_operand(self, op: Operation, index: int, value: SSAValue) -> None:
         """Let an op read something else."""
         if self.batched and len(operands_of(op)) > WIDE:
@@ -109,6 +121,10 @@ class Scope:
             self.retyped = True
         else:
             _retype_outputs(self.block)
+
+
+def _is_edge(op: Operation | None) -> bool:
+    return type(op) is ControlEdgeOp
 
 
 def replace(
@@ -395,17 +411,38 @@ def _retype_outputs(block: Block) -> None:
 
 
 def _control(scope: Scope, nodes: Sequence[Operation], copy: _Copy) -> None:
-    """New nodes wait for what the old ones waited for, and hold up what those held up."""
+    """New nodes wait for what the old ones waited for, and hold up what those held up.
+
+    The edges of all old nodes meet in a NoOp before the new nodes and in one behind them.
+    """
+    new = [op for op in copy.ops if op.results]
+    if not new:
+        return
     inside = set(nodes)
-    before = dict.fromkeys(p for op in nodes for p in control_predecessors(op) if p not in inside)
+    before = dict.fromkeys(
+        v for op in nodes for v in control_sources(op) if producer(v) not in inside
+    )
     behind = dict.fromkeys(s for op in nodes for s in control_successors(op) if s not in inside)
-    for op in copy.ops:
-        if not op.results:
-            continue
-        for other in before:
-            _add_edge(scope, other.results[0], op.results[0])
+    if before:
+        gate = _no_op(scope, f"noop_in_{_node_name(new[0])}")
+        for value in before:
+            _add_edge(scope, value, gate)
+        for op in new:
+            _add_edge(scope, gate, op.results[0])
+    if behind:
+        gate = _no_op(scope, f"noop_out_{_node_name(new[-1])}")
+        for op in new:
+            _add_edge(scope, op.results[0], gate)
         for other in behind:
-            _add_edge(scope, op.results[0], other.results[0])
+            _add_edge(scope, gate, other.results[0])
+
+
+def _no_op(scope: Scope, name: str) -> SSAValue:
+    """The token of a new NoOp at the end of the graph."""
+    made = NoOpOp.build(node_name=scope.names.unique(name))
+    scope.block.insert_op_before(made, scope.tail())
+    _inserted(scope, made)
+    return made.results[0]
 
 
 def _add_edge(scope: Scope, src: SSAValue, dst: SSAValue) -> None:
@@ -451,7 +488,7 @@ def _isolate(scope: Scope, op: Operation) -> None:
     """Hand the ordering that went through a dying node on to its neighbours."""
     before: list[SSAValue] = [
         *operands_of(op),
-        *(p.results[0] for p in control_predecessors(op) if p.results),
+        *control_sources(op),
     ]
     behind = [s.results[0] for s in control_successors(op) if s.results]
     for result in op.results:

@@ -17,7 +17,7 @@ from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import Tensor, compatible, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
 from ge_xdsl.pattern.access import (
-    control_predecessors,
+    control_sources,
     control_successors,
     data_uses,
     producer,
@@ -69,7 +69,7 @@ def defining(value: SSAValue, *op_types: str) -> GeOp | None:
 
 def is_ordered(op: Operation) -> bool:
     """Whether a control edge starts or ends at an op."""
-    return bool(control_successors(op) or control_predecessors(op))
+    return bool(control_successors(op) or control_sources(op))
 
 
 def merge_problem(ops: Sequence[GeOp]) -> str:

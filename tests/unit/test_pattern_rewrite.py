@@ -9,13 +9,15 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import SSAValue
 
+from ge_xdsl.compat.ge.graph.graph import Graph
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.text import module_text
+from ge_xdsl.dialects.ge.text import GeContext, module_text, parse_module
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
+from ge_xdsl.passes.dce import GeDcePass
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
 from ge_xdsl.pattern.rewrite import Boundary, Scope, replace, replace_in
 
@@ -262,17 +264,137 @@ def test_attributes_are_inherited() -> None:
     assert "_parallel_group_id" not in new[1].attributes
 
 
-def test_control_edges_move_to_the_new_nodes() -> None:
-    func = graph(
-        "x z\n p = Exp(z)\n a = Abs(x)\n q = Exp(z)\n p -ctrl-> a\n a -ctrl-> q\n return a, q, p"
+GUARDED = "x z\n p = Exp(z)\n a = Abs(x)\n q = Exp(z)\n p -ctrl-> a\n a -ctrl-> q\n return a, q, p"
+
+
+def test_control_edges_meet_in_no_ops_around_the_new_nodes() -> None:
+    func = graph(GUARDED)
+    module = module_of(func)
+    before = outputs_of(func)
+    (new,) = replace(
+        func.body.block, boundary(func, "x", "a"), graph("a\n r = Abs(a)\n return r", "r")
     )
+    verify(module)
+    name = new.node_name
+    assert edges_of(func) == {
+        ("p", f"noop_in_{name}"),
+        (f"noop_in_{name}", name),
+        (name, f"noop_out_{name}"),
+        (f"noop_out_{name}", "q"),
+        ("input", "q"),
+        ("p", "q"),
+    }
+    assert types_of(func)[:5] == ["Exp", "Abs", "Exp", "NoOp", "NoOp"]
+    assert [op.op_type for op in func.body.block.ops if isinstance(op, GeOp)][5:] == [
+        "control_edge"
+    ] * 6
+    for want, have in zip(before, outputs_of(func), strict=True):
+        np.testing.assert_array_equal(have, want)
+    text = module_text(module)
+    assert module_text(parse_module(text)) == text
+
+
+def test_every_new_node_and_constant_hangs_between_the_no_ops() -> None:
+    func = graph(
+        "x z\n p = Exp(z)\n o = Neg(z)\n a = Abs(x)\n b = Relu(a)\n q = Exp(z)\n"
+        " p -ctrl-> a\n o -ctrl-> b\n p -ctrl-> b\n a -ctrl-> b\n b -ctrl-> q\n return b, q, p, o"
+    )
+    module = module_of(func)
+    new = replace(
+        func.body.block,
+        boundary(func, "x", "b"),
+        graph("a\n c = Const 1.0\n m = Mul(a, c)\n r = Relu(m)\n return r", "r"),
+    )
+    verify(module)
+    names = [op.node_name for op in new]
+    into, out = f"noop_in_{names[0]}", f"noop_out_{names[-1]}"
+    edges = edges_of(func)
+    assert len(names) == 3
+    assert {("p", into), ("o", into), (out, "q")} <= edges
+    assert {(into, name) for name in names} | {(name, out) for name in names} <= edges
+    assert not any("a" in edge or "b" in edge for edge in edges)
+
+
+def test_a_side_without_control_edges_gets_no_no_op() -> None:
+    func = graph("x z\n p = Exp(z)\n a = Abs(x)\n p -ctrl-> a\n return a, p")
     module = module_of(func)
     (new,) = replace(
         func.body.block, boundary(func, "x", "a"), graph("a\n r = Relu(a)\n return r", "r")
     )
     verify(module)
     name = new.node_name
-    assert edges_of(func) == {("p", name), (name, "q"), ("input", "q"), ("p", "q")}
+    assert edges_of(func) == {("p", f"noop_in_{name}"), (f"noop_in_{name}", name)}
+    assert types_of(func).count("NoOp") == 1
+
+
+def test_a_second_rewrite_waits_behind_the_no_op_of_the_first() -> None:
+    func = graph(GUARDED)
+    module = module_of(func)
+    block = func.body.block
+    (first,) = replace(block, boundary(func, "x", "a"), graph("a\n r = Relu(a)\n return r", "r"))
+    old = first.node_name
+    (last,) = replace(block, boundary(func, "x", old), graph("a\n t = Tanh(a)\n return t", "r"))
+    verify(module)
+    name = last.node_name
+    edges = edges_of(func)
+    assert {(f"noop_in_{old}", f"noop_in_{name}"), (f"noop_in_{name}", name)} <= edges
+    assert {(name, f"noop_out_{name}"), (f"noop_out_{name}", f"noop_out_{old}")} <= edges
+    assert (f"noop_out_{old}", "q") in edges
+
+
+def test_dead_no_ops_go_and_live_ones_stay() -> None:
+    func = graph(GUARDED)
+    module = module_of(func)
+    (new,) = replace(
+        func.body.block, boundary(func, "x", "a"), graph("a\n r = Relu(a)\n return r", "r")
+    )
+    GeDcePass().apply(GeContext(), module)
+    assert types_of(func).count("NoOp") == 2
+    out = node(func, f"noop_out_{new.node_name}")
+    for edge in [op for op in func.body.block.ops if isinstance(op, ControlEdgeOp)]:
+        if edge.src.owner is out:
+            edge.detach()
+            edge.erase()
+    GeDcePass().apply(GeContext(), module)
+    verify(module)
+    assert [op.node_name for op in func.walk() if op.name == "ge.NoOp"] == [
+        f"noop_in_{new.node_name}"
+    ]
+
+
+def test_no_op_has_no_ports_in_the_graph_api() -> None:
+    func = graph(GUARDED)
+    module_of(func)
+    (new,) = replace(
+        func.body.block, boundary(func, "x", "a"), graph("a\n r = Relu(a)\n return r", "r")
+    )
+    api = Graph._create_from(func.body.block, owns_handle=False)
+    nodes = {n.name: n for n in api.get_all_nodes()}
+    gate = nodes[f"noop_in_{new.node_name}"]
+    assert (gate.type, gate.get_inputs_size(), gate.get_outputs_size()) == ("NoOp", 0, 0)
+    assert [n.name for n in gate.get_in_control_nodes()] == ["p"]
+    assert [n.name for n in gate.get_out_control_nodes()] == [new.node_name]
+    api.add_control_edge(gate, nodes["q"])
+    assert [n.name for n in gate.get_out_control_nodes()] == [new.node_name, "q"]
+    api.remove_edge(gate, -1, nodes["q"], -1)
+    api.remove_node(gate)
+    verify(func.parent_op())
+
+
+@pytest.mark.parametrize(
+    ("results", "message"),
+    [
+        ("(tensor<4xf32>)", "has 1 results, expected 0 or a token without a type"),
+        ("(tensor<4xf32>, tensor<4xf32>)", "has 2 results, expected 0"),
+    ],
+)
+def test_no_op_with_an_output_is_refused(results: str, message: str) -> None:
+    text = f"func.func @main() {{\n  %0:{results.count('f32')} = ge.NoOp() : () -> {results}\n"
+    if results.count("f32") == 1:
+        text = text.replace("%0:1", "%0")
+    module = parse_module(f"{text}  func.return\n}}")
+    with pytest.raises(CompileError, match=message):
+        verify(module)
 
 
 def test_deletion_hands_the_ordering_on() -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.irdl import traits_def
 from xdsl.traits import ConstantLike, IsTerminator, Pure
+from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.op import GeOp, operand, result, tensor_value, variadic
 from ge_xdsl.dialects.ge.types import DataType, Tensor
@@ -65,6 +66,29 @@ class ControlEdgeOp(GeOp):
         return []
 
 
+class NoOpOp(GeOp):
+    """Computes nothing: it gathers control edges, which start and end at its token."""
+
+    name = "ge.NoOp"
+    token = True
+
+    def infer(self) -> list[Tensor]:
+        return [_NO_TYPE] * len(self.results)
+
+    def evaluate(self) -> list[Array]:
+        import numpy as np
+
+        return [np.zeros(0, np.bool_) for _ in self.results]
+
+    def verify_(self) -> None:
+        super().verify_()
+        if any(result.type != _NO_TYPE.type for result in self.results):
+            raise VerifyException("has 1 results, expected 0 or a token without a type")
+
+
+_NO_TYPE = Tensor(DataType.DT_UNDEFINED, None)
+
+
 class UnconnectedOp(GeOp):
     """An operand that an edit through the graph API left open; a graph must not keep one."""
 
@@ -73,7 +97,7 @@ class UnconnectedOp(GeOp):
     y = result()
 
     def infer(self) -> Tensor:
-        return Tensor(DataType.DT_UNDEFINED, None)
+        return _NO_TYPE
 
 
 class YieldOp(GeOp):

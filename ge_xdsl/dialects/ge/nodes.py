@@ -137,6 +137,11 @@ def handle_type(handle: Handle) -> str:
 
 def outputs(handle: Handle) -> Sequence[SSAValue]:
     """The values that a node produces, in port order."""
+    return () if isinstance(handle, GeOp) and handle.token else anchors(handle)
+
+
+def anchors(handle: Handle) -> Sequence[SSAValue]:
+    """The values that control edges of a node can start and end at: its outputs, or a token."""
     return (handle,) if isinstance(handle, BlockArgument) else handle.results
 
 
@@ -228,7 +233,7 @@ def consumers(value: SSAValue) -> list[tuple[Operation, int]]:
 def control_edges(handle: Handle, outgoing: bool) -> list[ControlEdgeOp]:
     """The control edges from (or to) a node, first link first."""
     found: list[ControlEdgeOp] = []
-    for value in outputs(handle):
+    for value in anchors(handle):
         for use in value.uses:
             edge = use.operation
             if isinstance(edge, ControlEdgeOp) and use.index == (0 if outgoing else 1):

@@ -131,6 +131,8 @@ class GeOp(Operation):
     widens: ClassVar[bool] = False
     """Compute f16 and bf16 in f32 and round the results once (`spec` of the vector and cube
     units); data movement leaves it off."""
+    token: ClassVar[bool] = False
+    """Whether `build` adds a result that is no output, for control edges to start and end at."""
     source: Location | None = None
     """Where the op was read from."""
 
@@ -184,8 +186,8 @@ class GeOp(Operation):
         return _counts(proto.inputs, len(self._operands), self.properties.get(OPERAND_SEGMENTS))
 
     def result_counts(self) -> Sequence[int]:
-        proto = self.prototype
-        return _counts(proto.outputs, len(self.results), self.properties.get(RESULT_SEGMENTS))
+        outputs, count = self.prototype.outputs, 0 if self.token else len(self.results)
+        return _counts(outputs, count, self.properties.get(RESULT_SEGMENTS))
 
     def operand_slot(self, name: str) -> SSAValue | Sequence[SSAValue] | None:
         """The operand of a required input, the operand or None, or the operands of a dynamic."""
@@ -259,7 +261,7 @@ class GeOp(Operation):
         per_output = _output_counts(proto, result_counts)
         if proto.needs_result_segments:
             properties[RESULT_SEGMENTS] = segments(per_output)
-        types = result_types or (_UNDEFINED.type,) * sum(per_output)
+        types = result_types or (_UNDEFINED.type,) * (sum(per_output) + cls.token)
         op = cls.create(
             operands=operands,
             result_types=types,
@@ -352,6 +354,7 @@ def check_arity(op: GeOp) -> None:
         ("result", proto.outputs, op.result_counts()),
     ):
         actual = len(op.operands if what == "operand" else op.results)
+        actual -= what == "result" and op.token and actual == 1
         if len(counts) != len(ios) or sum(counts) != actual:
             raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
         for io, count in zip(ios, counts, strict=True):

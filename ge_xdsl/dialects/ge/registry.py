@@ -19,7 +19,7 @@ from ge_xdsl.errors import nearest
 ATTRIBUTES: tuple[type[Attribute], ...] = (ElementType, DataTypeAttr, LayoutAttr, WeightAttr)
 
 FAMILIES: dict[str, str] = {
-    "data": "Const Constant control_edge unconnected yield",
+    "data": "Const Constant NoOp control_edge unconnected yield",
     "elementwise": "Add Sub Mul Pow RealDiv Div FloorDiv TruncateDiv DivNoNan Mod FloorMod Maximum "
     "Minimum SquaredDifference Axpy Adds Muls Power AddN AccumulateNV2 BiasAdd ClipByValue Lerp "
     "FusedMulAdd Addcmul Addcdiv",

@@ -309,8 +309,8 @@ class _Graph:
                 **attrs,
             )
             region_names(proto, len(regions))
-            if len(made.results) != sum(counts):
-                raise ValueError(f"has {len(made.results)} outputs, expected {sum(counts)}")
+            if (given := len(nodes.outputs(made))) != sum(counts):
+                raise ValueError(f"has {given} outputs, expected {sum(counts)}")
         except (ValueError, VerifyException, IndexError) as error:
             raise self.fail(name, str(error).removeprefix(f"ge.{op_type}: ")) from None
         made.attributes.update(self.undeclared(node, proto))

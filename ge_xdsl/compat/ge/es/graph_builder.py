@@ -29,7 +29,7 @@ from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, TensorDesc, is_int_
 from ge_xdsl.compat.ge.graph.types import DataType, Format
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.names import INPUT_NAMES, set_string_list
-from ge_xdsl.dialects.ge.nodes import INPUT_TYPES, graph_name, sub_blocks
+from ge_xdsl.dialects.ge.nodes import INPUT_TYPES, graph_name, outputs, sub_blocks
 from ge_xdsl.dialects.ge.op import NAME, GeOp
 from ge_xdsl.dialects.ge.prototype import encode
 from ge_xdsl.dialects.ge.registry import op_class
@@ -246,7 +246,7 @@ class GraphBuilder(NotCopyable):
             op.detach()
             op.erase()
             raise
-        return [self._holder(value) for value in op.results]
+        return [self._holder(value) for value in outputs(op)]
 
     def _node(self, op_type: str, inputs: Sequence[TensorHolder]) -> TensorHolder:
         """A node with plain inputs, no attributes and one output."""

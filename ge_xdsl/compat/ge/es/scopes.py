@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.compat.ge.graph.node import node_of
-from ge_xdsl.dialects.ge.nodes import Handle, outputs
+from ge_xdsl.dialects.ge.nodes import Handle, anchors
 
 if TYPE_CHECKING:
     from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
@@ -56,4 +56,4 @@ def apply_scopes(handle: Handle) -> None:
             node.set_attr(key, value)
     for source in _scopes.sources:
         builder = source.get_owner_builder()
-        builder._depend(outputs(handle), source._handle)
+        builder._depend(anchors(handle), source._handle)

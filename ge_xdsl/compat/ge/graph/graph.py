@@ -201,7 +201,7 @@ class Graph(NotCopyable):
         """Make `dst_node` run after `src_node`."""
         src = self._member(src_node, "src_node must be a Node")
         dst = self._member(dst_node, "dst_node must be a Node")
-        ends = [ports.outputs(end) for end in (src, dst) if end is not None]
+        ends = [ports.anchors(end) for end in (src, dst) if end is not None]
         if len(ends) < 2 or not all(ends):
             raise RuntimeError(
                 f"Failed to add Control from Node {src_node.name} to Node {dst_node.name}"
