@@ -138,6 +138,9 @@ FAMILIES: dict[str, str] = {
     "maths": "Acos Asin Tan Rint Sinc Trunc NanToNum IsPosInf IsNegInf Xlogy Xdivy MulNoNan "
     "TruncateMod Atan2 Gcd IsClose ApproximateEqual Eltwise FusedMulAddAdd FusedMulAddN "
     "ClipByValueV2",
+    "random": "RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt RandomShuffle "
+    "Multinomial DropOutGenMask StatelessDropOutGenMask StatelessRandomUniformV2 "
+    "StatelessRandomNormalV2 StatelessBernoulli",
 }
 """Family file -> the op types it defines, space-separated."""
 
