@@ -6,10 +6,14 @@ import argparse
 from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
+from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import run_tool
 from ge_xdsl.cli.options import Parser, load_user_passes
 from ge_xdsl.errors import UsageError, nearest
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 FRAMEWORKS = {"0": "Caffe", "1": "AIR", "3": "TensorFlow", "5": "ONNX"}
 """ATC's numbers for model formats; only ONNX has a reader."""
@@ -62,7 +66,7 @@ def compile_model(args: argparse.Namespace) -> None:
     from ge_xdsl.cli import source
     from ge_xdsl.cli.compile import Watch, run_passes, show_messages
     from ge_xdsl.cli.failures import report
-    from ge_xdsl.cli.output import check_writable, write_module
+    from ge_xdsl.cli.output import check_writable, print_text, write_module
     from ge_xdsl.dialects.ge.graph import main_function
     from ge_xdsl.passes.infer_shape import parse_shapes, set_input_shapes
     from ge_xdsl.passes.pipeline import make_passes
@@ -83,10 +87,29 @@ def compile_model(args: argparse.Namespace) -> None:
         set_input_shapes(main_function(module), shapes)
         run_passes(module, make_passes("ge-compile"), session, watch, args.model)
         write_module(module, path, session, generic=False)
+        print_text(success_line(module, path))
     finally:
         show_messages(session)
     if args.log in ("debug", "info"):
         report(watch.table(perf_counter() - start))
+
+
+def success_line(module: ModuleOp, path: str) -> str:
+    """What was written: kernel launches, and the ops that have no kernel."""
+    from collections import Counter
+
+    from ge_xdsl.dialects.aicore.structure import LaunchOp
+    from ge_xdsl.dialects.ge.graph import ge_ops, main_function
+    from ge_xdsl.interpreters.aicore import UNCOUNTED
+
+    func = main_function(module)
+    launches = sum(isinstance(op, LaunchOp) for op in func.walk())
+    left = Counter(op.op_type for op in ge_ops(func) if op.op_type not in UNCOUNTED)
+    text = f"ATC run success: {path}, {launches} kernel launches"
+    if left:
+        kinds = ", ".join(f"{op_type} x {count}" for op_type, count in sorted(left.items()))
+        text += f", {left.total()} ops without a kernel ({kinds})"
+    return f"{text}\n"
 
 
 if __name__ == "__main__":

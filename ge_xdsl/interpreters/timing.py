@@ -97,7 +97,9 @@ def report_table(report: Report) -> str:
         rows.append([*cells, *(f"{percent:.0f}" for percent in busy)])
     lines = [f"target {report.target}", *aligned(rows, left=(0, 2, 7))]
     count = len(report.kernels)
-    lines.append(f"total {report.us:.2f} us in {count} launch{'' if count == 1 else 'es'}")
+    total = f"total {report.us:.2f} us in {count} launch{'' if count == 1 else 'es'}"
+    untimed = sum(report.calls.values())
+    lines.append(f"{total}, without {untimed} ops that are not timed" if untimed else total)
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")
