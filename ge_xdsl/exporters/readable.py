@@ -107,8 +107,9 @@ def _inputs(handle: Handle) -> Iterator[tuple[str, SSAValue]]:
         yield from ((f"_input_{i}", value) for i, value in enumerate(handle.operands))
         return
     first = 1 if handle.op_type == "For" else 0
+    # a Variable that a builder made lacks the input that its prototype declares
     for io, value in zip(
-        handle.prototype.inputs, handle.arrange(list(handle.operands)), strict=True
+        handle.prototype.inputs, handle.arrange(list(handle.operands)), strict=False
     ):
         if isinstance(value, list):
             yield from ((f"{io.name}_{i}", item) for i, item in enumerate(value, first))

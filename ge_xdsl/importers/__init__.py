@@ -19,9 +19,9 @@ STDIN = "-"
 def load_module(path: str | Path, ctx: Context | None = None, input_format: str = "") -> ModuleOp:
     """The module in a file, or on standard input for `-`.
 
-    The file's ending selects the reader, `input_format` (`mlir`, `onnx`) overrides it; standard
-    input is `mlir` unless told otherwise. Raises CompileError for what cannot be read, UsageError
-    for an unknown format.
+    The file's ending selects the reader, `input_format` (`mlir`, `onnx`, `air`, ...) overrides it;
+    standard input is `mlir` unless told otherwise. Raises CompileError for what cannot be read,
+    UsageError for an unknown format.
     """
     if input_format and input_format not in READERS:
         hint = nearest(input_format, list(READERS))
@@ -54,9 +54,24 @@ def _onnx(path: Path | None, ctx: Context | None) -> ModuleOp:
     return import_onnx_bytes(sys.stdin.buffer.read(), "<stdin>", None, ctx)
 
 
+def _air(path: Path | None, ctx: Context | None) -> ModuleOp:
+    from ge_xdsl.importers.gepb.reader import import_air
+
+    return import_air(path, ctx)
+
+
+def _proto_text(path: Path | None, ctx: Context | None) -> ModuleOp:
+    from ge_xdsl.importers.gepb.reader import import_proto_text
+
+    return import_proto_text(path, ctx)
+
+
 READERS: dict[str, Callable[[Path | None, Context | None], ModuleOp]] = {
     "mlir": _mlir,
     "onnx": _onnx,
+    "air": _air,
+    "pbtxt": _proto_text,
+    "txt": _proto_text,
 }
 """Format -> its reader; the names are the file endings too."""
 

@@ -438,9 +438,9 @@ def test_the_ending_chooses_the_reader(tmp_path):
         (tmp_path / name).write_text("func.func @main() { func.return }")
     assert main_function(load_module(tmp_path / "m.mlir")).sym_name.data == "main"
     assert load_module(tmp_path / "m.txt", input_format="mlir")
-    with pytest.raises(CompileError, match=r"ending is '.txt', expected .mlir or .onnx \(or"):
-        load_module(tmp_path / "m.txt")
-    with pytest.raises(UsageError, match="input format is 'onxn', expected mlir or onnx, did you"):
+    with pytest.raises(CompileError, match=r"ending is '.dat', expected .mlir or .onnx or .air or"):
+        load_module(tmp_path / "m.dat")
+    with pytest.raises(UsageError, match="format is 'onxn', expected mlir or onnx or .*, did you"):
         load_module(tmp_path / "m.mlir", input_format="onxn")
     with pytest.raises(CompileError, match="is no ONNX model, expected a serialized ModelProto"):
         load_module(tmp_path / "m.mlir", input_format="onnx")

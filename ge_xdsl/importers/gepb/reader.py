@@ -16,7 +16,6 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge import nodes
-from ge_xdsl.dialects.ge.assembly import region_names
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, YieldOp
 from ge_xdsl.dialects.ge.gepb import GepbError, Message, decode
 from ge_xdsl.dialects.ge.gepb_text import parse
@@ -128,15 +127,16 @@ class _Model:
         for key, value in holder.get("attr").items():
             if key.startswith(_DECLARATION) or key in ("index", "_parent_node_index"):
                 continue
-            if not is_readable(value):
-                warnings.warn(
-                    f"{self.file}: {subject}: attribute '{key}' is left out", stacklevel=2
-                )
-                continue
             try:
-                found[extra_key(key)] = undeclared(value, f"{subject}.{key}")
+                if is_readable(value):
+                    found[extra_key(key)] = undeclared(value, f"{subject}.{key}")
+                    continue
             except ValueError as error:
                 raise self.fail(subject, f"attribute '{key}' {error}") from None
+            text = (
+                f"{self.file}: {subject}: attribute '{key}' is left out, GE's own reader keeps it"
+            )
+            warnings.warn(text, stacklevel=2)
         return found
 
     def describe_inputs(self, block: Block, graph: Message) -> None:
@@ -308,12 +308,12 @@ class _Graph:
                 node_name=name,
                 **attrs,
             )
-            region_names(proto, len(regions))
             if (given := len(nodes.outputs(made))) != sum(counts):
                 raise ValueError(f"has {given} outputs, expected {sum(counts)}")
         except (ValueError, VerifyException, IndexError) as error:
             raise self.fail(name, str(error).removeprefix(f"ge.{op_type}: ")) from None
         made.attributes.update(self.undeclared(node, proto))
+        made.attributes.update(self.port_extras(node))
         self.subgraphs(made, names)
         return made
 
@@ -340,6 +340,17 @@ class _Graph:
     def undeclared(self, node: Message, proto: Prototype) -> dict[str, Attribute]:
         rest = {k: v for k, v in node.get("attr").items() if k not in proto.attr_by_name}
         return self.model.extras(Message("OpDef", {"attr": rest}), f"node '{node.get('name')}'")
+
+    def port_extras(self, node: Message) -> dict[str, Attribute]:
+        """The attributes of the descriptions of a node's ports, under the node's keys for them."""
+        named = {
+            f"ge.{side}_attr.{index}.{key}": value
+            for side in ("input", "output")
+            for index, desc in enumerate(node.get(f"{side}_desc"))
+            for key, value in port_attrs(desc).items()
+        }
+        holder = Message("OpDef", {"attr": named})
+        return self.model.extras(holder, f"node '{node.get('name')}'") if named else {}
 
     def inputs(self, node: Message, proto: Prototype) -> list[SSAValue | list[SSAValue] | None]:
         """One entry per declared input."""
@@ -370,6 +381,24 @@ class _Graph:
         keys: Sequence[bytes] = () if given is None else given.get("s")
         known = Counter(_port_owner(text(key), ios) for key in keys)
         return [known[io.name] if io.kind == "dynamic" else 1 for io in ios]
+
+
+def port_attrs(desc: Message) -> dict[str, Message]:
+    """The attributes of a description that are not part of its type."""
+    attrs: dict[str, Message] = desc.get("attr")
+    return {key: value for key, value in attrs.items() if key not in _TYPE_ATTRS}
+
+
+_TYPE_ATTRS = frozenset(
+    {
+        "format_for_int",
+        "origin_data_type",
+        "origin_format",
+        "origin_format_for_int",
+        "origin_shape",
+        "origin_shape_initialized",
+    }
+)
 
 
 def _port_owner(port: str, ios: Sequence[Io]) -> str:
