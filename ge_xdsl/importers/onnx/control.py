@@ -161,7 +161,7 @@ def repeat(
     cond = _condition(g, [value.type for value in body.block.args], outer, inputs, len(types))
     op = g.add("While", (values,), {}, name or node.name, (len(values),), regions=(cond, body))
     at = len(first) + len(inputs)
-    results = list(op.results[2 : len(first)])
+    results: list[SSAValue] = list(op.results[2 : len(first)])
     for part in parts:
         results.append(part.result(g, op.results[at : at + part.count], op.results[0]))
         at += part.count

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xdsl.ir import SSAValue
@@ -114,19 +115,25 @@ class Node:
 
     def peek_integer(self, name: str, default: int) -> int:
         """As `integer`, without ticking it off."""
-        attr = self.attrs.get(name)
-        found = self.integer(name, default)
-        if attr is not None:
-            self.attrs[name] = attr
-        return found
+        with self._kept(name):
+            return self.integer(name, default)
 
     def peek_floating(self, name: str, default: float) -> float:
         """As `floating`, without ticking it off."""
+        with self._kept(name):
+            return self.floating(name, default)
+
+    def peek_integers(self, name: str) -> list[int] | None:
+        """As `integers`, without ticking it off."""
+        with self._kept(name):
+            return self.integers(name)
+
+    @contextmanager
+    def _kept(self, name: str) -> Generator[None]:
         attr = self.attrs.get(name)
-        found = self.floating(name, default)
+        yield
         if attr is not None:
             self.attrs[name] = attr
-        return found
 
     def required_integer(self, name: str) -> int:
         found = self._value(name, "i")

@@ -81,8 +81,8 @@ def rms_normalization(node: Node, g: Builder) -> SSAValue | Sequence[SSAValue | 
     x, scale = node.input(0), node.input(1)
     shape, scales = g.shape(x), g.shape(scale)
     axis = node.peek_integer("axis", -1)
-    plain = node.peek_integer("stash_type", 1) == 1 and g.dtype(x) == g.dtype(scale)
-    if not plain or shape is None or scales != shape[axis:] or DYNAMIC in scales:
+    same = node.peek_integer("stash_type", 1) == 1 and g.dtype(x) == g.dtype(scale)
+    if not same or shape is None or DYNAMIC in shape[axis:] or scales != shape[axis:]:
         return node.scope.by_function(node)
     node.ignore("axis", "stash_type")
     op = g.add("RmsNorm", (x, scale), {"epsilon": node.floating("epsilon", 1e-5)}, node.name)

@@ -24,12 +24,16 @@ def depth_to_space(node: Node, g: Builder) -> SSAValue:
 
 
 def space_to_depth(node: Node, g: Builder) -> SSAValue:
-    """SpaceToDepth in NCHW"""
-    size = node.required_integer("blocksize")
+    """SpaceToDepth in NCHW, whose channels are in CRD order; for DCR in NHWC between Transposes"""
+    x, size = node.input(0), node.required_integer("blocksize")
     mode = node.string("mode", "DCR")
+    if mode == "CRD":
+        return g.op("SpaceToDepth", x, block_size=size, data_format="NCHW")
     if mode != "DCR":
-        node.fail(f"attribute 'mode' is '{mode}', expected 'DCR'")
-    return g.op("SpaceToDepth", node.input(0), block_size=size, data_format="NCHW")
+        node.fail(f"attribute 'mode' is '{mode}', expected 'DCR' or 'CRD'")
+    last = g.transpose(x, [0, 2, 3, 1])
+    y = g.part("SpaceToDepth", last, block_size=size, data_format="NHWC")
+    return g.transpose(y, [0, 3, 1, 2])
 
 
 TABLE: dict[str, Converter] = {

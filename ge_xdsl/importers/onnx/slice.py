@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
-from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
@@ -17,13 +17,42 @@ def slice_(node: Node, g: Builder) -> SSAValue:
     """StridedSliceV2, whose operands are in ONNX's order; before opset 10 they are Consts."""
     x = node.input(0)
     if node.opset >= 10:
-        bounds = node.input(1), node.input(2)
-        return g.part("StridedSliceV2", x, *bounds, node.optional(3), node.optional(4))
+        axes, steps = node.optional(3), node.optional(4)
+        starts = _clamped(g, x, node.input(1), axes, steps)
+        return g.part("StridedSliceV2", x, starts, node.input(2), axes, steps)
     starts, ends, axes = (node.integers(name) for name in ("starts", "ends", "axes"))
     if starts is None or ends is None:
         node.fail("attribute 'starts' or 'ends' is missing, both are required")
     given = [g.helper(values, "int64") for values in (starts, ends, axes) if values is not None]
     return g.part("StridedSliceV2", x, *given)
+
+
+def _clamped(
+    g: Builder, x: SSAValue, starts: SSAValue, axes: SSAValue | None, steps: SSAValue | None
+) -> SSAValue:
+    """Starts that are not before the first element.
+
+    Going backwards from there ONNX gives that element and StridedSliceV2 none; it makes no
+    difference for steps above 0.
+    """
+    shape = g.shape(x)
+    known, given, places = g.known(starts), g.known(steps), g.known(axes)
+    if steps is None or (given is not None and min(given, default=1) > 0):
+        return starts
+    if known is not None and shape is not None and (axes is None or places is not None):
+        dims = [shape[a] if -len(shape) <= a < len(shape) else 0
+                for a in (places if places is not None else range(len(known)))]  # fmt: skip
+        if all(s >= 0 or (d != DYNAMIC and s >= -d) for s, d in zip(known, dims, strict=False)):
+            return starts
+    sizes = g.shape_of(x)
+    if axes is None:
+        length = g.dim(starts, 0)
+        bounds = g.helper([0], "int64"), g.part("Unsqueeze", length, axes=[0])
+        sizes = g.part("StridedSliceV2", sizes, *bounds)
+    else:
+        sizes = g.take(sizes, axes, 0)
+    lowest = g.cast(g.part("Neg", sizes), g.dtype(starts))
+    return g.part("Maximum", starts, lowest)
 
 
 def pad(node: Node, g: Builder) -> SSAValue:

@@ -31,6 +31,7 @@ FAMILIES: dict[str, str] = {
     "data": "Constant Dropout Identity OptionalGetElement OptionalHasElement",
     "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
+    "fold": "Col2Im",
     "grid": "GridSample",
     "index": (
         "Compress ConstantOfShape EyeLike Gather GatherElements GatherND NonZero OneHot Range"
