@@ -29,6 +29,7 @@ from xdsl.irdl import traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.check import check_arity, check_attrs, check_types
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     booleans,
@@ -52,12 +53,12 @@ from ge_xdsl.dialects.ge.fields import (
     variadic_result,
 )
 from ge_xdsl.dialects.ge.prototype import (
-    KIND_WORDS,
+    OPERAND_SEGMENTS,
+    RESULT_SEGMENTS,
     Io,
     Prototype,
     decode,
     encode,
-    has_kind,
     normalize,
     round_f32,
 )
@@ -66,7 +67,6 @@ from ge_xdsl.dialects.ge.types import (
     DataType,
     Tensor,
     check_extent,
-    compatible,
     is_tensor_type,
     numpy_dtype,
     tensor_of,
@@ -81,8 +81,6 @@ if TYPE_CHECKING:
 
 NAME = "ge.name"
 """The attribute that holds a node's name."""
-OPERAND_SEGMENTS = "operandSegmentSizes"
-RESULT_SEGMENTS = "resultSegmentSizes"
 
 V = TypeVar("V")
 
@@ -310,11 +308,11 @@ class GeOp(Operation):
         when the op has no value semantics, is not defined on these values, or would give more than
         ELEMENT_LIMIT elements.
         """
-        halves = self.widens and any(_is_half(a) for a in arrays)
-        operands = self.arrange([_widen(a) for a in arrays] if halves else arrays)
         from ge_xdsl.dialects.ge.limits import check_sizes
 
         check_sizes(self, arrays)
+        halves = self.widens and any(_is_half(a) for a in arrays)
+        operands = self.arrange([_widen(a) for a in arrays] if halves else arrays)
         try:
             flat = _flatten(self.evaluate(*operands))
         except VerifyException as error:  # of the shape maths that infer and evaluate share
@@ -346,38 +344,6 @@ class GeOp(Operation):
 _UNDEFINED = Tensor(DataType.DT_UNDEFINED, None)
 
 
-def check_arity(op: GeOp) -> None:
-    """Operand, result and region counts against the prototype."""
-    proto = op.prototype
-    for what, ios, counts in (
-        ("operand", proto.inputs, op.operand_counts()),
-        ("result", proto.outputs, op.result_counts()),
-    ):
-        actual = len(op.operands if what == "operand" else op.results)
-        actual -= what == "result" and op.token and actual == 1
-        if len(counts) != len(ios) or sum(counts) != actual:
-            raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
-        for io, count in zip(ios, counts, strict=True):
-            if count < 0 or (io.kind != "dynamic" and count > 1) or _is_gap(io, count):
-                raise VerifyException(f"has {actual} {what}s, expected {_arity_text(ios)}")
-    static = sum(graph.kind == "static" for graph in proto.subgraphs)
-    if len(op.regions) < static or (len(op.regions) > static and static == len(proto.subgraphs)):
-        raise VerifyException(f"has {len(op.regions)} regions, expected {static}")
-
-
-def _is_gap(io: Io, count: int) -> bool:
-    return io.kind == "required" and count != 1
-
-
-def _arity_text(ios: Sequence[Io]) -> str:
-    required = sum(io.kind == "required" for io in ios)
-    if any(io.kind == "dynamic" for io in ios):
-        return f"{required} or more"
-    if required < len(ios):
-        return f"{required} to {len(ios)}"
-    return str(required)
-
-
 def extra_key(name: str) -> str:
     """The attribute key of a node attribute that no prototype declares.
 
@@ -386,41 +352,6 @@ def extra_key(name: str) -> str:
     if name.startswith("_") or "." in name:
         return name
     return f"ge.attr.{name}" if name == "name" else f"ge.{name}"
-
-
-_HIDDEN = frozenset({OPERAND_SEGMENTS, RESULT_SEGMENTS})
-
-
-def check_attrs(op: GeOp) -> None:
-    """Declared attributes: no unknown one, none missing, each of its kind."""
-    proto = op.prototype
-    for name, attr in op.properties.items():
-        if name in _HIDDEN:
-            continue
-        spec = proto.attr_by_name.get(name)
-        if spec is None:
-            known = ", ".join(proto.attr_by_name) or "none"
-            raise VerifyException(f"attribute '{name}' is not in the prototype, expected: {known}")
-        if not has_kind(attr, spec.kind):
-            raise VerifyException(f"attribute '{name}' is {attr}, expected {KIND_WORDS[spec.kind]}")
-    for spec in proto.attrs:
-        if spec.required and spec.name not in op.properties:
-            raise VerifyException(f"attribute '{spec.name}' is missing, it is required")
-
-
-def check_types(op: GeOp) -> None:
-    """Result types against `infer`."""
-    for i, value in enumerate(op.results):
-        if not is_tensor_type(value.type):
-            raise VerifyException(f"result #{i} is {value.type}, expected a tensor")
-    inferred = op.inferred()
-    if inferred is None:
-        return
-    if len(inferred) != len(op.results):
-        raise VerifyException(f"has {len(op.results)} results, expected {len(inferred)}")
-    for i, (tensor, value) in enumerate(zip(inferred, op.results, strict=True)):
-        if not compatible(tensor, tensor_of(value.type)):
-            raise VerifyException(f"result #{i} is {value.type}, infer gives {tensor.type}")
 
 
 def segments(counts: Sequence[int]) -> Attribute:

@@ -47,6 +47,11 @@ AttrKind: TypeAlias = Literal[
 ]
 
 
+OPERAND_SEGMENTS = "operandSegmentSizes"
+"""The property with the operand count of each declared input, where counts can differ."""
+RESULT_SEGMENTS = "resultSegmentSizes"
+
+
 @dataclass(frozen=True, slots=True)
 class Io:
     """One declared operand or result."""
