@@ -145,13 +145,62 @@ def _holds(op: GeOp, flag: Array) -> bool:
     return bool(flag.reshape(()))
 
 
+def _run_case(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+    """The branch that branch_index names, the last one for an index that names none."""
+    number, last = _one(op, arrays[0], "branch_index"), len(op.regions) - 1
+    block = op.regions[number if 0 <= number < last else last].block
+    return run_block(block, arrays[1:], observer)
+
+
+def _run_for(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+    """The body on (start + n * delta, values) for n * |delta| < |limit - start|."""
+    import numpy as np
+
+    names = ("start", "limit", "delta")
+    start, limit, delta = (
+        _one(op, array, name) for array, name in zip(arrays[:3], names, strict=True)
+    )
+    rounds = -(-abs(limit - start) // abs(delta)) if delta else LOOP_LIMIT + 1
+    if rounds > LOOP_LIMIT:
+        raise CompileError(
+            f"loop from {start} to {limit} by {delta} has more than {LOOP_LIMIT} iterations, "
+            "expected fewer",
+            subject=describe(op),
+            location=op.source,
+        )
+    values = list(arrays[3:])
+    for n in range(rounds):
+        place = np.full(arrays[0].shape, start + n * delta, np.int64).astype(arrays[0].dtype)
+        values = run_block(op.regions[0].block, [place, *values], observer)
+    return values
+
+
+def _one(op: GeOp, array: Array, name: str) -> int:
+    """The one integer of an operand."""
+    if array.size != 1:
+        raise CompileError(
+            f"{name} has {array.size} elements, expected 1",
+            subject=describe(op),
+            location=op.source,
+        )
+    return int(array.reshape(()))
+
+
 def _run_call(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
     return run_block(op.regions[0].block, arrays, observer)
 
 
 _RUNNERS: dict[str, Callable[[GeOp, Sequence[Array], Observer | None], list[Array]]] = {
+    "Case": _run_case,
+    "For": _run_for,
     "If": _run_if,
     "PartitionedCall": _run_call,
+    "StatefulPartitionedCall": _run_call,
+    "StatelessCase": _run_case,
+    "StatelessIf": _run_if,
+    "StatelessWhile": _run_while,
+    "While": _run_while,
+    "_If": _run_if,
 }
 """Op type -> what runs its subgraphs."""
 

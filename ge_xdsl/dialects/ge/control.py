@@ -13,6 +13,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.data import YieldOp
+from ge_xdsl.dialects.ge.elements import require
 from ge_xdsl.dialects.ge.op import (
     GeOp,
     integer,
@@ -20,10 +21,12 @@ from ge_xdsl.dialects.ge.op import (
     operand_tensors,
     string,
     subgraph,
+    subgraphs,
     variadic,
     variadic_result,
 )
-from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, compatible, tensor_of
+from ge_xdsl.dialects.ge.operands import check_scalar
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, compatible, tensor_of
 
 
 def subgraph_block(region: Region, name: str) -> tuple[Block, YieldOp]:
@@ -95,6 +98,27 @@ class _ControlOp(GeOp):
         check_isolated(self)
 
 
+def merged_branches(
+    branches: Sequence[tuple[Region, str]], input: Sequence[Tensor]
+) -> list[Tensor]:
+    """What is known of the outputs of one of several subgraphs that take `input`."""
+    for region, name in branches:  # C1 C2
+        check_all_compatible(arguments_of(region, name), input, f"inputs of {name}")
+    first, *others = (yields_of(*branch) for branch in branches)
+    for other in others:
+        if len(first) != len(other):  # C3
+            raise VerifyException(
+                f"branches give {len(first)} and {len(other)} outputs, expected equal numbers"
+            )
+        for i, (a, b) in enumerate(zip(first, other, strict=True)):
+            if a.dtype != b.dtype:  # C3
+                raise VerifyException(
+                    f"output #{i} is {a.dtype.name} or {b.dtype.name}, expected one element type"
+                )
+        first = [merge_tensors(a, b) for a, b in zip(first, other, strict=True)]
+    return first
+
+
 class IfOp(_ControlOp):
     """output = then_branch(input) if cond else else_branch(input).
 
@@ -114,20 +138,50 @@ class IfOp(_ControlOp):
 
     def infer(self, cond: Tensor, input: list[Tensor]) -> list[Tensor]:
         branches = ((self.then_branch, "then_branch"), (self.else_branch, "else_branch"))
-        for region, name in branches:  # C1 C2
-            check_all_compatible(arguments_of(region, name), input, f"inputs of {name}")
-        then_yields, else_yields = (yields_of(*branch) for branch in branches)
-        if len(then_yields) != len(else_yields):  # C3
-            raise VerifyException(
-                f"branches give {len(then_yields)} and {len(else_yields)} outputs, "
-                "expected equal numbers"
-            )
-        for i, (a, b) in enumerate(zip(then_yields, else_yields, strict=True)):
-            if a.dtype != b.dtype:  # C3
-                raise VerifyException(
-                    f"output #{i} is {a.dtype.name} or {b.dtype.name}, expected one element type"
-                )
-        return [merge_tensors(a, b) for a, b in zip(then_yields, else_yields, strict=True)]
+        return merged_branches(branches, input)
+
+
+class StatelessIfOp(IfOp):
+    """If, whose branches keep no state between runs."""
+
+    name = "ge.StatelessIf"
+
+
+class UnderscoreIfOp(IfOp):
+    """If, as TensorFlow names its lowered form."""
+
+    name = "ge._If"
+
+
+class CaseOp(_ControlOp):
+    """output = branches[branch_index](input), the last branch for an index that names none.
+
+    Where the branches give different dimensions, the result's are unknown. C1: each branch has
+    one block with the types of input as arguments. C2: each ends with ge.yield. C3: their outputs
+    have equal counts and element types. C4: branches read nothing from outside. C5: there is a
+    branch. C6: branch_index is one i32.
+    """
+
+    name = "ge.Case"
+
+    branch_index = operand()
+    input = variadic()
+    output = variadic_result()
+    branches = subgraphs()
+
+    def infer(self, branch_index: Tensor, input: list[Tensor]) -> list[Tensor]:
+        require(branch_index, "branch_index", {DataType.DT_INT32}, "DT_INT32")  # C6
+        check_scalar(branch_index, "branch_index")
+        if not self.branches:  # C5
+            raise VerifyException("has no branches, expected at least one")
+        named = [(region, f"branch {i}") for i, region in enumerate(self.branches)]
+        return merged_branches(named, input)
+
+
+class StatelessCaseOp(CaseOp):
+    """Case, whose branches keep no state between runs."""
+
+    name = "ge.StatelessCase"
 
 
 class WhileOp(_ControlOp):
@@ -159,6 +213,44 @@ class WhileOp(_ControlOp):
         return [merge_tensors(a, b) for a, b in zip(input, carried, strict=True)]
 
 
+class StatelessWhileOp(WhileOp):
+    """While, whose subgraphs keep no state between runs."""
+
+    name = "ge.StatelessWhile"
+
+
+class ForOp(_ControlOp):
+    """values = input; for n while n * |delta| < |limit - start|: values = body(i, values).
+
+    i = start + n * delta, also when delta leads away from limit; output = values. Where input and
+    the body's outputs have different dimensions, the result's are unknown. C1: body has one block
+    with the types of start and of the loop values as arguments. C2: it ends with ge.yield. C3: it
+    yields the loop values. C4: it reads nothing from outside. C5: start, limit and delta are one
+    i32 each.
+    """
+
+    name = "ge.For"
+
+    start = operand()
+    limit = operand()
+    delta = operand()
+    input = variadic()
+    output = variadic_result()
+    body = subgraph()
+
+    def infer(
+        self, start: Tensor, limit: Tensor, delta: Tensor, input: list[Tensor]
+    ) -> list[Tensor]:
+        for tensor, name in ((start, "start"), (limit, "limit"), (delta, "delta")):  # C5
+            require(tensor, name, {DataType.DT_INT32}, "DT_INT32")
+            check_scalar(tensor, name)
+        arguments = arguments_of(self.body, "body")
+        check_all_compatible(arguments, [start, *input], "inputs of body")  # C1
+        carried = yields_of(self.body, "body")  # C2
+        check_all_compatible(carried, arguments[1:], "outputs of body")  # C3
+        return [merge_tensors(a, b) for a, b in zip(input, carried, strict=True)]
+
+
 class PartitionedCallOp(_ControlOp):
     """output = f(args).
 
@@ -178,3 +270,9 @@ class PartitionedCallOp(_ControlOp):
     def infer(self, args: list[Tensor]) -> list[Tensor]:
         check_all_compatible(arguments_of(self.f, "f"), args, "inputs of f")  # C1
         return yields_of(self.f, "f")  # C2
+
+
+class StatefulPartitionedCallOp(PartitionedCallOp):
+    """PartitionedCall of a subgraph that may keep state between runs."""
+
+    name = "ge.StatefulPartitionedCall"

@@ -58,7 +58,8 @@ FAMILIES: dict[str, str] = {
     "concat": "Concat ConcatV2 ConcatD ConcatV2D Split SplitD SplitV Pack Unpack",
     "slice": "Slice SliceD StridedSlice StridedSliceV2 Pad PadV3",
     "index": "GatherV2 GatherElements OneHot Where NonZero Fill Range",
-    "control": "If While PartitionedCall",
+    "control": "If While PartitionedCall StatelessIf _If Case StatelessCase StatelessWhile For "
+    "StatefulPartitionedCall",
     "bitwise": "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot Invert InvertV2 LeftShift RightShift "
     "PopulationCount Signbit SignBitsPack SignBitsUnpack CompareAndBitpack Bitcast",
     "arg": "ArgMaxV2 ArgMin ArgMaxD ArgMinD ArgMaxWithValue ArgMinWithValue ArgMaxGrad "
@@ -141,6 +142,10 @@ FAMILIES: dict[str, str] = {
     "random": "RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt RandomShuffle "
     "Multinomial DropOutGenMask StatelessDropOutGenMask StatelessRandomUniformV2 "
     "StatelessRandomNormalV2 StatelessBernoulli",
+    "boxes": "Iou BoundingBoxEncode BoundingBoxDecode DecodeBboxV2 YoloBoxesEncode "
+    "AnchorResponseFlags",
+    "nms": "NonMaxSuppressionV4 NonMaxSuppressionV6 CombinedNonMaxSuppression NMSWithMask",
+    "roi": "ROIAlign ROIPooling",
 }
 """Family file -> the op types it defines, space-separated."""
 
