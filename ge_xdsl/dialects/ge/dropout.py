@@ -358,8 +358,10 @@ def _check_planes(tensor: Tensor | None, name: str, want: tuple[int, ...]) -> No
     """[..., A, ..., S1, S2] with dimensions of 1 among the leading ones."""
     if tensor is None or tensor.shape is None:
         return
-    lead = [d for d in tensor.shape[:-2] if d != 1] or [1]
-    have = (*lead, *tensor.shape[-2:])
+    lead = [d for d in tensor.shape[:-2] if d not in (1, DYNAMIC)]
+    first = lead[0] if lead else DYNAMIC if DYNAMIC in tensor.shape[:-2] else 1
+    have = (first, *tensor.shape[-2:])
     pairs = zip(have, want, strict=False)
-    if len(have) != 3 or any(a != b and DYNAMIC not in (a, b) for a, b in pairs):
+    differs = len(lead) > 1 or len(tensor.shape) < 2
+    if differs or any(a != b and DYNAMIC not in (a, b) for a, b in pairs):
         raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected {shape_text(want)}")

@@ -38,14 +38,12 @@ def places(tensor: Tensor | None, name: str, shape: Shape, axes: tuple[int, ...]
     """One number, a vector along one of `axes`, or the rank of x with 1 but along one of them."""
     if tensor is None or tensor.shape is None or shape is None:
         return
-    given = tensor.shape
-    sizes = [d for d in given if d != 1]
-    rank = len(shape)
-    fits = len(sizes) <= 1
-    if fits and sizes:
-        at = given.index(sizes[0])
-        spots = [a % rank for a in axes if len(given) == 1 or at == a % rank]
-        fits = len(given) in (1, rank) and any(_equal(sizes[0], shape[i]) for i in spots)
+    given, rank = tensor.shape, len(shape)
+    long = [i for i, d in enumerate(given) if d not in (1, DYNAMIC)]
+    fits = len(long) <= 1
+    if fits and long:
+        spots = [a % rank for a in axes if len(given) == 1 or long[0] == a % rank]
+        fits = len(given) in (1, rank) and any(_equal(given[long[0]], shape[i]) for i in spots)
     if not fits:
         wanted = " or ".join(str(shape_text((shape[a],))) for a in axes)
         raise VerifyException(f"{name} is {shape_text(given)}, expected one number or {wanted}")
@@ -341,7 +339,7 @@ class QuantizeOp(GeOp):
     def infer(self, x: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
         check_floats(x=x, scales=scales)  # C1
         chosen(self.dtype, "dtype", tuple(_NAMES))  # C2
-        several = any(t is not None and t.size() != 1 for t in (scales, zero_points))
+        several = any(t is not None and (t.size() or 0) > 1 for t in (scales, zero_points))
         if x.shape is not None and several:
             normalize_axis(self.axis, len(x.shape))  # C3
             places(scales, "scales", x.shape, (self.axis,))  # C3

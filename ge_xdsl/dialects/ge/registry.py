@@ -45,6 +45,13 @@ FAMILIES: dict[str, str] = {
     "pool": "MaxPool MaxPoolV3 AvgPool AvgPoolV2 GlobalAveragePool",
     "grid": "GridSample GridSampler2D GridSampler3D AffineGrid",
     "conv_deform": "DeformableOffsets DeformableConv2D",
+    "rnn": "DynamicRNN DynamicRNNV2 DynamicRNNV3 BasicLSTMCell LSTMP",
+    "rnn_gru": "DynamicGRUV2 DynamicAUGRU",
+    "rnn_onnx": "CommonLSTM CommonGRU",
+    "boxes": "Iou BoundingBoxEncode BoundingBoxDecode DecodeBboxV2 YoloBoxesEncode "
+    "AnchorResponseFlags",
+    "nms": "NonMaxSuppressionV4 NonMaxSuppressionV6 CombinedNonMaxSuppression NMSWithMask",
+    "roi": "ROIAlign ROIPooling",
     "resize": "Resize ResizeBilinearV2 ResizeBilinearV2D ResizeNearestNeighborV2 "
     "ResizeNearestNeighborV2D ResizeNearestNeighborV2Grad KeepRatioResizeBilinear ResizeBicubic",
     "pool_3d": "MaxPool3D AvgPool3D AvgPool3DD AvgPool1D AvgPool1DD Pooling GlobalLpPool SPP",
@@ -91,6 +98,21 @@ FAMILIES: dict[str, str] = {
     "MatrixTriangularSolve Trace Dot Ger Cross Einsum LpNorm LpNormV2 L2Loss",
     "statistics": "ReduceLogSum ReduceLogSumExp EuclideanNorm EuclideanNormD ReduceMeanWithCast "
     "SquareSumV1 SquareSumV2 SquareSumAll ReduceMeanVariance ReduceStd ReduceStdV2 ReduceVar",
+    "loss": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits "
+    "SigmoidCrossEntropyWithLogits SigmoidCrossEntropyWithLogitsV2 SmoothL1Loss SmoothL1LossV2 "
+    "MseLoss LpLoss SoftMarginLoss BinaryCrossEntropy KLDivV2 PoissonNllLoss NLLLoss "
+    "SoftmaxCrossEntropyLoss",
+    "rearrange": "Roll ReverseV2 ReverseV2D ReverseSequence RepeatInterleave SpaceToDepth "
+    "DepthToSpace",
+    "space_batch": "SpaceToBatch SpaceToBatchD SpaceToBatchND SpaceToBatchNDD BatchToSpace "
+    "BatchToSpaceD BatchToSpaceND BatchToSpaceNDD",
+    "maths": "Acos Asin Tan Rint Sinc Trunc NanToNum IsPosInf IsNegInf Xlogy Xdivy MulNoNan "
+    "TruncateMod Atan2 Gcd IsClose ApproximateEqual Eltwise FusedMulAddAdd FusedMulAddN "
+    "ClipByValueV2",
+    "random": "RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt RandomShuffle "
+    "Multinomial DropOutGenMask StatelessDropOutGenMask StatelessRandomUniformV2 "
+    "StatelessRandomNormalV2 StatelessBernoulli",
+    "layout": "TransData",
     "rms_norm": "RmsNorm RmsNormGrad AddRmsNorm InplaceAddRmsNorm FusedAddRmsNorm AddRmsNormCast "
     "AddRmsNormQuant AddRmsNormDynamicQuant AddRmsNormDynamicQuantV2 MultiAddRmsNormDynamicQuant "
     "RmsNormDynamicQuant",
@@ -125,27 +147,12 @@ FAMILIES: dict[str, str] = {
     "fused_matmul": "MatMulV3 BatchMatMulV3 FusedMatMul TransposeBatchMatMul FullyConnection",
     "quant_matmul": "QuantBatchMatmulV3 WeightQuantBatchMatmulV2",
     "grouped_matmul": "GroupedMatmul FFN",
-    "rnn": "DynamicRNN DynamicRNNV2 DynamicRNNV3 BasicLSTMCell LSTMP",
-    "rnn_gru": "DynamicGRUV2 DynamicAUGRU",
-    "rnn_onnx": "CommonLSTM CommonGRU",
-    "loss": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits "
-    "SigmoidCrossEntropyWithLogits SigmoidCrossEntropyWithLogitsV2 SmoothL1Loss SmoothL1LossV2 "
-    "MseLoss LpLoss SoftMarginLoss BinaryCrossEntropy KLDivV2 PoissonNllLoss NLLLoss "
-    "SoftmaxCrossEntropyLoss",
-    "rearrange": "Roll ReverseV2 ReverseV2D ReverseSequence RepeatInterleave SpaceToDepth "
-    "DepthToSpace",
-    "space_batch": "SpaceToBatch SpaceToBatchD SpaceToBatchND SpaceToBatchNDD BatchToSpace "
-    "BatchToSpaceD BatchToSpaceND BatchToSpaceNDD",
-    "maths": "Acos Asin Tan Rint Sinc Trunc NanToNum IsPosInf IsNegInf Xlogy Xdivy MulNoNan "
-    "TruncateMod Atan2 Gcd IsClose ApproximateEqual Eltwise FusedMulAddAdd FusedMulAddN "
-    "ClipByValueV2",
-    "random": "RandomUniform RandomStandardNormal TruncatedNormal RandomUniformInt RandomShuffle "
-    "Multinomial DropOutGenMask StatelessDropOutGenMask StatelessRandomUniformV2 "
-    "StatelessRandomNormalV2 StatelessBernoulli",
-    "boxes": "Iou BoundingBoxEncode BoundingBoxDecode DecodeBboxV2 YoloBoxesEncode "
-    "AnchorResponseFlags",
-    "nms": "NonMaxSuppressionV4 NonMaxSuppressionV6 CombinedNonMaxSuppression NMSWithMask",
-    "roi": "ROIAlign ROIPooling",
+    "attention": "FlashAttentionScore PromptFlashAttention IncreFlashAttention "
+    "FusedInferAttentionScore",
+    "rotary": "RotaryMul RotaryMulGrad RotaryPositionEmbedding ApplyRotaryPosEmb InterleaveRope "
+    "KvRmsNormRopeCache",
+    "moe": "MoeGatingTopKSoftmax MoeGatingTopKSoftmaxV2 MoeGatingTopK MoeInitRouting "
+    "MoeInitRoutingQuant MoeComputeExpertTokens MoeFinalizeRouting MoeFinalizeRoutingV2",
 }
 """Family file -> the op types it defines, space-separated."""
 
