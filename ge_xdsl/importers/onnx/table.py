@@ -29,6 +29,7 @@ FAMILIES: dict[str, str] = {
     "conv": "Conv ConvInteger ConvTranspose DeformConv",
     "cumulative": "CumProd CumSum",
     "data": "Constant Dropout Identity OptionalGetElement OptionalHasElement",
+    "detection": "MaxRoiPool NonMaxSuppression RoiAlign",
     "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
     "fold": "Col2Im",
