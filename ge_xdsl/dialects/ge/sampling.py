@@ -114,5 +114,5 @@ def _mirrored(position: Array, size: int, align: bool) -> Array:
     away: Array = np.abs(position - low)
     extra: Array = np.fmod(away, span)
     even: Array = np.floor(away / span) % 2 == 0
-    found: Array = np.where(even, extra + low, span - extra + low)
-    return found
+    inner, outer = np.asarray(extra + low), np.asarray(span - extra + low)
+    return np.where(even, inner, outer)
