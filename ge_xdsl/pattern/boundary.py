@@ -148,8 +148,8 @@ def makes_cycle(
     That is so when a path leaves the set and comes back. Data edges alone only lead forward in
     the block, so the walk stops behind the last node of the set.
     """
-    home = block or nodes[0].parent
-    if home is None:
+    home = nodes[0].parent if nodes and block is None else block
+    if home is None or not nodes:
         return False
     inside = set(nodes)
     has_control = has_control_edge(home)
