@@ -26,6 +26,7 @@ from ge_xdsl.compat.ge.es.tensor_like import TensorLike, convert_to_tensor_holde
 from ge_xdsl.compat.ge.graph.attributes import tensor_attribute
 from ge_xdsl.compat.ge.graph.graph import Graph
 from ge_xdsl.compat.ge.graph.tensor import Tensor
+from ge_xdsl.dialects.ge.nodes import outputs
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec, Io, encode
 from ge_xdsl.dialects.ge.types import DataType
@@ -217,18 +218,14 @@ def build(call: OpCall, given: Mapping[str, Any]) -> Any:
     lists: list[list[Any]] = [value for value in inputs if isinstance(value, list)]
     handed = len(lists[0]) if lists else 0
     check_graphs(call.op_type, graphs, handed, counts[0] if counts else None)
-    try:
-        holders = builder._op(call.cls, inputs, counts, _properties(call, builder, given))
-    except ValueError as error:
-        raise TypeError(str(error).removeprefix("ge.")) from None
-    made = builder._block.last_op
-    assert isinstance(made, GeOp)
+    made = builder._make(call.cls, inputs, counts, _properties(call, builder, given))
     attach(made, [graph for _, graph in graphs], builder, handed)
     if call.op_type in CONSTANT_TYPES and made.properties:
         made.update_types()
-    if not holders:
+    values = outputs(made)
+    if not values:
         return TensorHolder._of_node(made, builder)
-    return _results(call, holders, counts)
+    return _results(call, [builder._holder(value) for value in values], counts)
 
 
 def _builder(call: OpCall, given: Mapping[str, Any]) -> GraphBuilder:

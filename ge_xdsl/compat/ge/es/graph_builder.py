@@ -128,8 +128,18 @@ class GraphBuilder(NotCopyable):
         set_string_list(self._func, INPUT_NAMES, self._input_names)
         if kind != "Data" or INPUT_TYPES in self._func.attributes:
             set_string_list(self._func, INPUT_TYPES, self._input_types)
-        apply_scopes(value)
+        try:
+            apply_scopes(value)
+        except (ValueError, TypeError):
+            self._drop_input(at)
+            raise
         return self._holder(value)
+
+    def _drop_input(self, at: int) -> None:
+        self._block.erase_arg(self._block.args[at])
+        for listed in (self._inputs, self._input_names, self._input_types):
+            del listed[at]
+        set_string_list(self._func, INPUT_NAMES, self._input_names)
 
     def create_inputs(self, num: int, start_index: int = 0) -> list[TensorHolder]:
         """Graph inputs `start_index` to `start_index + num - 1`."""
@@ -250,27 +260,32 @@ class GraphBuilder(NotCopyable):
 
     def _node(self, op_type: str, inputs: Sequence[TensorHolder]) -> TensorHolder:
         """A node with plain inputs, no attributes and one output."""
-        return self._op(_class_of(op_type), [value._handle for value in inputs])[0]
+        made = self._make(_class_of(op_type), [value._handle for value in inputs])
+        return self._holder(made.results[0])
 
-    def _op(
+    def _make(
         self,
         cls: type[GeOp],
         inputs: Sequence[SSAValue | Sequence[SSAValue] | None],
         result_counts: Sequence[int] = (),
         properties: dict[str, Any] | None = None,
-    ) -> list[TensorHolder]:
-        """A node; one holder per result. Raises ValueError for a wrong call."""
+    ) -> GeOp:
+        """A node without its subgraphs. Raises TypeError for a wrong call."""
         self._check_open(f"create {cls.prototype.op_type}")
         counts = iter(result_counts)
         total = sum(next(counts) if io.kind == "dynamic" else 1 for io in cls.prototype.outputs)
-        made = cls.build(
-            *inputs,
-            result_types=[UNDEFINED] * total,
-            result_counts=result_counts,
-            node_name=self._fresh_name(cls.prototype.op_type),
-            **(properties or {}),
-        )
-        return self._add(made)
+        try:
+            made = cls.build(
+                *inputs,
+                result_types=[UNDEFINED] * total,
+                result_counts=result_counts,
+                node_name=self._fresh_name(cls.prototype.op_type),
+                **(properties or {}),
+            )
+        except ValueError as error:
+            raise TypeError(str(error).removeprefix("ge.")) from None
+        self._add(made)
+        return made
 
     # Outputs, attributes, control dependencies
 
@@ -348,7 +363,7 @@ class GraphBuilder(NotCopyable):
         for source in src_tensors:
             _check_holder(source, "src_tensors must be a list of TensorHolder")
         for source in src_tensors:
-            self._depend([dst_tensor._handle], source._handle)
+            self._depend([dst_tensor._anchor()], source._anchor())
 
     def _depend(self, results: Sequence[SSAValue], source: SSAValue) -> None:
         if results:

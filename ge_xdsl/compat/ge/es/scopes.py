@@ -56,4 +56,4 @@ def apply_scopes(handle: Handle) -> None:
             node.set_attr(key, value)
     for source in _scopes.sources:
         builder = source.get_owner_builder()
-        builder._depend(anchors(handle), source._handle)
+        builder._depend(anchors(handle), source._anchor())

@@ -53,6 +53,10 @@ class TensorHolder:
     def get_owner_builder(self) -> GraphBuilder:
         return self._builder
 
+    def _anchor(self) -> SSAValue:
+        """The value that control edges of the producer start and end at."""
+        return self._handle
+
     @classmethod
     def _of_node(cls, op: Operation, builder: GraphBuilder) -> TensorHolder:
         """The holder of a node without outputs: it names the node and nothing else."""
@@ -144,6 +148,9 @@ class _NodeHolder(TensorHolder):
     @property
     def _handle(self) -> SSAValue:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise RuntimeError(f"node {self.name} has no output, expected one")
+
+    def _anchor(self) -> SSAValue:
+        return ports.anchors(self._node)[0]
 
     def _get_node_snapshot(self) -> Node:
         return node_of(self._node)
