@@ -95,6 +95,7 @@ class FilterGradient(ConvolutionGeometry):
 
 def size_of(op: FilterGradient, tensor: Tensor) -> Size:
     """filter_size of an op that has it as an operand, None while its values are unknown."""
+    op.check_attributes()
     length = vector_length(tensor, "filter_size")
     if length not in (DYNAMIC, len(op.data_format)):
         raise VerifyException(f"filter_size has {length} entries, expected {len(op.data_format)}")

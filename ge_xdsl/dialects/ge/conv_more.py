@@ -61,6 +61,9 @@ class Conv3DOp(GroupedConvolution):
         return self.value(x, filter, bias)
 
 
+_PAD_MODES = ("SPECIFIC", "SAME", "SAME_UPPER", "SAME_LOWER", "VALID")
+
+
 class _PadMode(GroupedConvolution):
     """Padding from the attribute pad_mode; groups stand as they are."""
 
@@ -71,8 +74,9 @@ class _PadMode(GroupedConvolution):
     adjusts_groups = False
 
     def padding_mode(self) -> str:
-        if self.pad_mode in ("EXPLICIT", "NOTSET"):
-            raise VerifyException(f"pad_mode is '{self.pad_mode}', expected SPECIFIC or SAME")
+        if self.pad_mode not in _PAD_MODES:
+            known = ", ".join(_PAD_MODES)
+            raise VerifyException(f"pad_mode is '{self.pad_mode}', expected one of {known}")
         return known_mode(self.pad_mode, "pad_mode")
 
 

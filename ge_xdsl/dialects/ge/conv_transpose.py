@@ -137,6 +137,7 @@ class Adjoint(ConvolutionGeometry):
 
 def size_of(op: Adjoint, tensor: Tensor) -> Size:
     """input_size of an op that has it as an operand, None while its values are unknown."""
+    op.check_attributes()
     length = vector_length(tensor, "input_size")
     if length not in (DYNAMIC, len(op.data_format)):
         raise VerifyException(f"input_size has {length} entries, expected {len(op.data_format)}")
