@@ -28,8 +28,8 @@ from ge_xdsl.pattern.match import (
     Match,
     MatcherConfig,
     boundary_miss,
-    match_at,
 )
+from ge_xdsl.pattern.near import explain_at
 from ge_xdsl.pattern.rule import Declined
 
 Nodes: TypeAlias = tuple[GeOp, ...]
@@ -175,8 +175,9 @@ class CompiledPattern:
         return self._search(0, state, block, candidates or BlockCandidates(block))
 
     def explain(self, root: GeOp, candidates: Candidates | None = None) -> Match | Declined:
-        """What the reference matcher says at `root`."""
-        return match_at(self.graph, self.config, root, candidates)
+        """The match at `root`, or the nearest miss and why."""
+        found = self.match(root, candidates)
+        return found or explain_at(self.graph, self.config, root, candidates)
 
     def _search(
         self, index: int, state: State, block: Block, candidates: Candidates

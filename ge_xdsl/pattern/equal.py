@@ -16,6 +16,9 @@ from ge_xdsl.dialects.ge.weights import WeightAttr, array_of, same_bytes, tensor
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
+SHOWN = 4
+"""Constants of up to so many elements are shown in reasons."""
+
 
 def attr_value(op: GeOp, spec: AttrSpec) -> Any:
     """The decoded value of a declared attribute, or its default; None when it has none."""
@@ -120,6 +123,12 @@ def constant_difference(op: GeOp, expected: Attribute) -> str:
     if attr is None or not _has_data(attr):
         return "const has no value, expected one"
     ours, theirs = tensor_of_const(attr), tensor_of_const(expected)
-    if ours != theirs:
+    if not _has_data(expected):
         return f"const is {ours}, expected {theirs}"
-    return "const value differs"
+    have, want = _array(attr), _array(expected)
+    if ours != theirs:
+        same = have.shape == want.shape and bool((have == want).all())
+        return f"const is {ours}, expected {theirs}" + (" of the same value" if same else "")
+    if have.size > SHOWN:
+        return f"const value differs in {int((have != want).sum())} of {have.size} elements"
+    return f"const value is {have.tolist()}, expected {want.tolist()}"

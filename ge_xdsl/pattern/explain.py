@@ -25,6 +25,7 @@ class Miss:
     reason: str
     progress: int
     matched: bool
+    total: int = 0
     sites: list[str] = field(default_factory=list[str])
     """Root nodes, in the order of the attempts."""
     at: list[str] = field(default_factory=list[str])
@@ -74,7 +75,7 @@ class Explanation:
         key = _NAMES.sub("'...'", outcome.reason)
         miss = entry.misses.get(key)
         if miss is None:
-            miss = Miss(outcome.reason, outcome.progress, outcome.matched)
+            miss = Miss(outcome.reason, outcome.progress, outcome.matched, outcome.total)
             entry.misses[key] = miss
         miss.progress = max(miss.progress, outcome.progress)
         miss.sites.append(name)
@@ -99,6 +100,7 @@ class Explanation:
                         "reason": miss.reason,
                         "count": len(miss.sites),
                         "progress": miss.progress,
+                        "nodes": miss.total,
                         "matched": miss.matched,
                         "sites": miss.sites,
                         "at": miss.at,
@@ -121,7 +123,7 @@ class Explanation:
             for miss in _nearest_first(entry):
                 count = len(miss.sites)
                 sites = f"{count} sites: " if count > 1 else ""
-                how = "refused" if miss.matched else _matched(miss.progress)
+                how = "refused" if miss.matched else _matched(miss)
                 lines.append(f"  {sites}{miss.reason} [{how}] at {_listed(miss.sites)}")
         return "\n".join(lines) + "\n" if lines else ""
 
@@ -139,8 +141,10 @@ def _listed(names: list[str]) -> str:
     return shown if len(names) <= SITES else f"{shown} and {len(names) - SITES} more"
 
 
-def _matched(progress: int) -> str:
-    return f"{progress} node{'' if progress == 1 else 's'} matched"
+def _matched(miss: Miss) -> str:
+    if miss.total:
+        return f"{miss.progress} of {miss.total} nodes matched"
+    return f"{miss.progress} node{'' if miss.progress == 1 else 's'} matched"
 
 
 def _place(op: Operation) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -87,6 +87,10 @@ class BlockCandidates:
 
 def _same_type(p: GeOp, t: GeOp) -> bool:
     return p.op_type == t.op_type or (is_constant(p) and is_constant(t))
+
+
+def _same_shape(p: GeOp, t: GeOp) -> bool:
+    return _same_type(p, t) and list(p.operand_counts()) == list(t.operand_counts())
 
 
 class Match:
@@ -202,45 +206,107 @@ def match_at(
 ) -> Match | Declined:
     """The first match with `root` as the node of output 0, or the nearest miss."""
     block = root.parent
-    first = graph.outputs[0]
     if block is None:
         return Declined("is in no graph", root)
-    found = candidates or BlockCandidates(block)
-    search = _Search(graph, config, block, found)
-    if isinstance(first, OpResult):
-        if first.index >= len(root.results):
-            return Declined(f"has no output {first.index}", root)
-        return search.output(0, root.results[first.index], _State({}, {}, []))
-    return Declined("output 0 is a pattern input, expected a node", root)
+    search = Search(graph, config, block, candidates or BlockCandidates(block))
+    outcome = search.at(root)
+    place = search.nearest
+    if isinstance(outcome, Declined) and place is not None and place.hint:
+        return replace(outcome, reason=outcome.reason + place.hint)
+    return outcome
 
 
-class _Search:
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """One difference that matching lets pass, to find out whether it is the only one."""
+
+    op: GeOp | None = None
+    """The pattern op whose matched operands are read otherwise."""
+    order: tuple[int, int] = (0, 0)
+    """Two operands of it that change places."""
+    at: int = -1
+    """An operand of it that stands for `value`."""
+    value: SSAValue | None = None
+    waived: GeOp | None = None
+    """A pattern op whose attributes or constant need not fit."""
+
+    def operands(self, values: Sequence[SSAValue]) -> Sequence[SSAValue]:
+        """The operands of the op matched with `op`, as this edit reads them."""
+        found = list(values)
+        a, b = self.order
+        found[a], found[b] = found[b], found[a]
+        if self.value is not None:
+            found[self.at] = self.value
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where matching stopped: the pattern tensor, the tensor, and the reader of both."""
+
+    pattern: SSAValue
+    value: SSAValue
+    user: GeOp | None
+    """The pattern op that reads `pattern`, None for an output."""
+    index: int
+    operands: int
+    """How many operands the matched reader has."""
+    reason: str
+    hint: str
+    at: Operation | None
+
+
+class Search:
     """Assigns outputs one after another, each with its branch."""
 
     def __init__(
-        self, graph: PatternGraph, config: MatcherConfig, block: Block, candidates: Candidates
+        self,
+        graph: PatternGraph,
+        config: MatcherConfig,
+        block: Block,
+        candidates: Candidates,
+        edit: Edit | None = None,
     ) -> None:
         self.graph = graph
         self.config = config
         self.block = block
         self.candidates = candidates
+        self.edit = edit
+        self.nearest: Place | None = None
+        """Where the miss that `at` returned stopped; None for one at the boundary."""
+
+    def at(self, root: GeOp) -> Match | Declined:
+        """The first match with `root` as the node of output 0, or the nearest miss."""
+        first = self.graph.outputs[0]
+        if isinstance(first, OpResult):
+            if first.index >= len(root.results):
+                return Declined(f"has no output {first.index}", root)
+            return self.output(0, root.results[first.index], _State({}, {}, []))
+        return Declined("output 0 is a pattern input, expected a node", root)
 
     def output(self, index: int, value: SSAValue, state: _State) -> Match | Declined:
         """Match the branch of output `index` at `value`, then the further outputs."""
-        missed = _Branch(self.graph, self.config, state).match(self.graph.outputs[index], value)
-        if missed is not None:
-            return missed
+        branch = _Branch(self.graph, self.config, state, self.edit)
+        place = branch.match(self.graph.outputs[index], value)
+        if place is not None:
+            if index:
+                text = f"output {index} at {describe_value(value)}: {place.reason}"
+                place = replace(place, reason=text)
+            self.nearest = place
+            return Declined(place.reason, place.at, len(state.nodes))
         if isinstance(self.graph.outputs[index], OpResult):
             state.outputs.append(value)
         if index + 1 == len(self.graph.outputs):
             return self.finish(state)
         nearest: Declined | None = None
         for candidate in self.values_for(self.graph.outputs[index + 1]):
+            self.nearest = None
             outcome = self.output(index + 1, candidate, state.copy())
             if isinstance(outcome, Match):
                 return outcome
             if nearest is None or outcome.progress > nearest.progress:
-                nearest = outcome
+                nearest, place = outcome, self.nearest
+        self.nearest = place
         progress = len(state.nodes)
         return nearest or Declined(f"output {index + 1}: no candidate in the graph", None, progress)
 
@@ -291,12 +357,15 @@ def _quoted(user: Operation) -> str:
 class _Branch:
     """One breadth-first walk from an output tensor; extends a state or says what differed."""
 
-    def __init__(self, graph: PatternGraph, config: MatcherConfig, state: _State) -> None:
+    def __init__(
+        self, graph: PatternGraph, config: MatcherConfig, state: _State, edit: Edit | None = None
+    ) -> None:
         self.config = config
         self.state = state
+        self.edit = edit
         self.roots = {producer(v) for v in graph.outputs}
 
-    def match(self, output: SSAValue, target: SSAValue) -> Declined | None:
+    def match(self, output: SSAValue, target: SSAValue) -> Place | None:
         queue: deque[tuple[SSAValue, SSAValue, GeOp | None, int]] = deque()
         queue.append((output, target, None, 0))
         while queue:
@@ -309,15 +378,21 @@ class _Branch:
                 known = self.state.nodes.get(pattern.op)
                 reason = self.bind_node(pattern, value, known)
                 if not reason and known is None:
-                    matched = self.state.nodes[pattern.op]
-                    pairs = zip(operands_of(pattern.op), operands_of(matched), strict=True)
+                    pairs = zip(operands_of(pattern.op), self.operands(pattern.op), strict=True)
                     queue += [(p, t, pattern.op, i) for i, (p, t) in enumerate(pairs)]
             if reason:
-                at = self.state.nodes[user] if user is not None else producer(value)
-                text = f"operand {index}: {reason}" if user is not None else reason
                 hint = self.hint(pattern, user, index)
-                return Declined(text + hint, at, len(self.state.nodes))
+                if user is None:
+                    return Place(pattern, value, None, 0, 0, reason, hint, producer(value))
+                at, text = self.state.nodes[user], f"operand {index}: {reason}"
+                count = len(operands_of(at))
+                return Place(pattern, value, user, index, count, text, hint, at)
         return None
+
+    def operands(self, p: GeOp) -> Sequence[SSAValue]:
+        """The operands of the op matched with `p`."""
+        values = operands_of(self.state.nodes[p])
+        return self.edit.operands(values) if self.edit and self.edit.op is p else values
 
     def bind_input(self, pattern: BlockArgument, value: SSAValue) -> str:
         known = self.state.inputs.get(pattern.index)
@@ -351,6 +426,8 @@ class _Branch:
 
     def accepts(self, p: GeOp, t: GeOp) -> str:
         """Why pattern op `p` does not accept `t`, '' when it does."""
+        if self.edit is not None and self.edit.waived is p and _same_shape(p, t):
+            return ""
         if is_constant(p):
             if not is_constant(t):
                 return f"is {t.op_type}, expected {p.op_type}"
@@ -421,8 +498,11 @@ __all__ = [
     "OPERAND_SEGMENTS",
     "BlockCandidates",
     "Candidates",
+    "Edit",
     "Match",
     "MatcherConfig",
+    "Place",
+    "Search",
     "boundary_miss",
     "match_at",
 ]

@@ -30,13 +30,15 @@ class Declined:
 
     `progress` counts how much of the pattern matched before it failed (0 when only the root
     type did): the nearest misses have the highest. `matched` tells a refusal by a check
-    (the pattern fits, the rewrite is not allowed) from a pattern that does not fit.
+    (the pattern fits, the rewrite is not allowed) from a pattern that does not fit. `total` is
+    how many nodes the pattern has, 0 when nobody counted.
     """
 
     reason: str
     at: Operation | None = None
     progress: int = 0
     matched: bool = False
+    total: int = 0
 
 
 Outcome: TypeAlias = Applied | Declined

@@ -312,7 +312,7 @@ REASONS: dict[str, tuple[str, str, str, dict[str, bool], str, int]] = {
         "x w b\n m = MatMul(x, w)\n y = Add(b, m)\n return y",
         "y",
         {},
-        "operand 0: is graph input 'b', expected MatMul (MatMul is operand 1)",
+        "operand 0: is graph input 'b', expected MatMul (matches with operands 0 and 1 swapped)",
         1,
     ),
     "outside reader": (
@@ -344,7 +344,7 @@ REASONS: dict[str, tuple[str, str, str, dict[str, bool], str, int]] = {
         "x\n c = Const 2.0\n y = Mul(x, c)\n return y",
         "y",
         {"const_value": True},
-        "operand 1: const value differs",
+        "operand 1: const value is 2.0, expected 1.0 (the only difference)",
         1,
     ),
     "constant type": (
@@ -352,7 +352,7 @@ REASONS: dict[str, tuple[str, str, str, dict[str, bool], str, int]] = {
         "x\n c = Const [1.0]\n y = Mul(x, c)\n return y",
         "y",
         {"const_value": True},
-        "operand 1: const is tensor<1xf32>, expected tensor<f32>",
+        "operand 1: const is tensor<1xf32>, expected tensor<f32> (the only difference)",
         1,
     ),
     "attribute": (
@@ -360,7 +360,7 @@ REASONS: dict[str, tuple[str, str, str, dict[str, bool], str, int]] = {
         "x w b\n m = MatMul(x, w) transpose_x1=True\n y = Add(m, b)\n return y",
         "y",
         {"ir_attr": True},
-        "operand 0: attribute transpose_x1 is true, expected false",
+        "operand 0: attribute transpose_x1 is true, expected false (the only difference)",
         1,
     ),
     "another tensor": (
@@ -533,4 +533,4 @@ def test_weightless_pattern_constant_matches_any() -> None:
     exact = pattern("a\n c = Const 1.0\n y = Mul(a, c)\n return y", const_value=True)
     outcome = exact.explain(node(target, "y"))
     assert isinstance(outcome, Declined)
-    assert outcome.reason == "operand 1: const has no value, expected one"
+    assert outcome.reason == "operand 1: const has no value, expected one (the only difference)"

@@ -39,7 +39,7 @@ def test_equal_reasons_are_summed_up() -> None:
     assert text == (
         "Fuse/gemm: 0 of 30 sites rewritten\n"
         "  30 sites: operand 0: is Mul, expected MatMul (MatMul is one step further) "
-        "[1 node matched] at 'y0', 'y1', 'y2' and 27 more\n"
+        "[1 of 2 nodes matched] at 'y0', 'y1', 'y2' and 27 more\n"
     )
     (entry,) = explanation.as_json()
     (miss,) = entry["misses"]
@@ -62,8 +62,8 @@ def test_refusals_come_before_misses_and_names_are_summed_up() -> None:
         "  rewrote 'z'",
         "  the requirements are not met [refused] at 'y'",
         "  2 sites: ge.MatMul 'p' is used outside the match by ge.Exp 'e', "
-        "expected no other consumer [2 nodes matched] at 'q', 'v'",
-        "  operand 0: is graph input 'c', expected MatMul [1 node matched] at 'u'",
+        "expected no other consumer [2 of 2 nodes matched] at 'q', 'v'",
+        "  operand 0: is graph input 'c', expected MatMul [1 of 2 nodes matched] at 'u'",
     ]
 
 

@@ -13,7 +13,7 @@
 // REPORT: MatMulBias
 // REPORT-SAME: 1 of 2 sites rewritten
 // REPORT-NEXT: rewrote 'sum'
-// REPORT-NEXT: [1 node matched] at 'other'
+// REPORT-NEXT: [1 of 2 nodes matched] at 'other'
 // REPORT: pass {{ *}} rule {{ *}} tried {{ *}} matched {{ *}} applied
 // REPORT-NEXT: MatMulBias {{.*}} 2 {{ *}} 1 {{ *}} 1
 
