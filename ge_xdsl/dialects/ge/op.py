@@ -24,7 +24,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar, cast
 
 from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i32
-from xdsl.ir import Attribute, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
@@ -388,6 +388,10 @@ def _slot(values: Sequence[V], ios: Sequence[Io], counts: Sequence[int], index: 
     return values[start] if counts[index] else None
 
 
+_VALUES = (OpResult, SSAValue)
+"""The class that most values have stands first: for it no abstract base class is asked."""
+
+
 def _flatten_inputs(
     proto: Prototype, inputs: Sequence[SSAValue | Sequence[SSAValue] | None]
 ) -> tuple[list[SSAValue], list[int]]:
@@ -397,7 +401,7 @@ def _flatten_inputs(
     counts: list[int] = []
     for i, io in enumerate(proto.inputs):
         value = inputs[i] if i < len(inputs) else None
-        if isinstance(value, SSAValue):
+        if isinstance(value, _VALUES):
             part: Sequence[SSAValue] = (value,)
         else:
             part = () if value is None else value

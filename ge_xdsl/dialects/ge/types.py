@@ -49,6 +49,8 @@ DYNAMIC = DYNAMIC_INDEX
 class DataType(IntEnum):
     """GE's element types with GE's numbers (`ge.graph.types.DataType`)."""
 
+    __hash__ = int.__hash__  # an Enum's own hash is a Python call, and types are looked up often
+
     DT_FLOAT = 0
     DT_FLOAT16 = 1
     DT_INT8 = 2
@@ -96,6 +98,8 @@ class DataType(IntEnum):
 
 class Format(IntEnum):
     """GE's storage formats with GE's numbers (`ge.graph.types.Format`)."""
+
+    __hash__ = int.__hash__
 
     FORMAT_NCHW = 0
     FORMAT_NHWC = 1

@@ -49,7 +49,7 @@ class Builder:
         self.counters: dict[str, int] = {}
         self.node: Node | None = None
         self.inline: dict[tuple[Any, ...], Attribute] = {}
-        self.element_types: dict[Any, DataType] = {}
+        self.types: dict[tuple[Any, tuple[int, ...]], Attribute] = {}
 
     # Names
 
@@ -126,9 +126,8 @@ class Builder:
     def const(self, array: Array, name: str) -> SSAValue:
         """A Const node with these values, which are kept and not copied when there are many."""
         attr = self._const_attr(array, name)
-        tensor = Tensor(self._element_type(array.dtype), array.shape)
         op = ConstOp.create(
-            result_types=(tensor.type,),
+            result_types=(self._type_like(array),),
             properties={"value": attr},
             attributes={NAME: StringAttr(name)},
         )
@@ -167,10 +166,13 @@ class Builder:
             found = self.inline[key] = const_attr(array, name)
         return found
 
-    def _element_type(self, dtype: Any) -> DataType:
-        found = self.element_types.get(dtype)
+    def _type_like(self, array: Array) -> Attribute:
+        """The type of a tensor with an array's element type and shape."""
+        key = (array.dtype, array.shape)
+        found = self.types.get(key)
         if found is None:
-            found = self.element_types[dtype] = dtype_of_numpy(dtype)
+            found = Tensor(dtype_of_numpy(array.dtype), array.shape).type
+            self.types[key] = found
         return found
 
     def helper(self, values: int | Iterable[int], dtype: str) -> SSAValue:

@@ -60,9 +60,9 @@ def import_onnx_bytes(
 def _import(data: memoryview, file: str, folder: Path | None) -> ModuleOp:
     location = Location(file)
     try:
-        model, cut = _parse(data)
-        weights = {index: data[start:end] for index, (start, end) in cut.items()}
         with _paused_collection():
+            model, cut = _parse(data)
+            weights = {index: data[start:end] for index, (start, end) in cut.items()}
             return GraphImporter(model, file, folder, weights).run()
     except CompileError as error:
         raise error.with_location(location) from error.__cause__

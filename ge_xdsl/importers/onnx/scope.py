@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from xdsl.ir import SSAValue
+from xdsl.ir import OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import set_type
@@ -15,7 +15,7 @@ from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.functions import Functions, key_of, opsets_of
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.order import check_text, in_order
-from ge_xdsl.importers.onnx.table import CONVERTERS, converter_of
+from ge_xdsl.importers.onnx.table import CONVERTERS, Converter, converter_of
 from ge_xdsl.importers.onnx.tensors import element_count, element_type
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
         TensorProto,
         ValueInfoProto,
     )
+
+VALUES = (OpResult, SSAValue)
+"""The classes of values, the usual one first: for it no abstract base class is asked."""
 
 DEPTH_LIMIT = 32
 """How deep subgraphs and function calls may nest."""
@@ -59,6 +62,7 @@ class Scope:
         self.depth = depth
         self.prefix = prefix
         self.bindings = bindings
+        self.converters: dict[tuple[str, str], tuple[int, Converter]] = {}
         self.values: dict[str, SSAValue | None] = {}
         self.constants: dict[str, SSAValue] = {}
         self.initializers: dict[str, tuple[TensorProto, memoryview | None]] = {}
@@ -138,45 +142,49 @@ class Scope:
 
     def convert(self, name: str, proto: NodeProto) -> None:
         """Append the ops of one node and define its outputs."""
-        key = key_of(proto.domain, proto.op_type)
-        outputs = list(proto.output)
-        opset = self.opsets.get(key[0], 0)
-        node = self.builder.node = Node(proto, name, opset, outputs, self.bindings)
+        builder, values = self.builder, self.values
+        opset, converter = self._how(proto)
+        outputs = proto.output
+        node = builder.node = Node(proto, name, opset, outputs, self.bindings)
         node.scope = self
-        self._read_inputs(node, proto.input)
-        results = self._results(node, proto, key)
-        self.builder.node = node
+        inputs = node.inputs
+        for value in proto.input:
+            found = values.get(value)
+            if found is None and value and value not in values:
+                found = self._constant(value)
+                if found is None:
+                    node.fail(
+                        f"input '{value}' is not defined, expected a graph input, an initializer "
+                        "or an output of another node"
+                    )
+            inputs.append(found)
+        results = converter(node, builder)
+        builder.node = node
         if node.attrs:
             node.finish()
-        values = (results,) if isinstance(results, SSAValue) else results
-        node.only_outputs(len(values))
-        for output, value in zip(outputs, values, strict=False):
+        given = (results,) if isinstance(results, VALUES) else results
+        if len(outputs) > len(given):
+            node.only_outputs(len(given))
+        for output, value in zip(outputs, given, strict=False):
             if output:
                 self._define(output, value)
 
-    def _read_inputs(self, node: Node, names: Iterable[str]) -> None:
-        for name in names:
-            found = self.lookup(name) if name else None
-            if found is None and name and name not in self.values:
-                node.fail(
-                    f"input '{name}' is not defined, expected a graph input, an initializer "
-                    "or an output of another node"
-                )
-            node.inputs.append(found)
-
-    def _results(
-        self, node: Node, proto: NodeProto, key: tuple[str, str]
-    ) -> SSAValue | Sequence[SSAValue | None]:
-        """The results of a node by its function in the model, its converter, or the function
-        that the operator set defines it with."""
-        local = self.functions.local.get((*key, proto.overload)) if self.functions.local else None
-        if local is not None:
-            return self.call(node, local)
-        domain, op_type = key
+    def _how(self, proto: NodeProto) -> tuple[int, Converter]:
+        """The opset of a node's domain and what converts it: its function in the model, its
+        converter, or the function that the operator set defines it with."""
+        key = (proto.domain, proto.op_type)
+        found = self.converters.get(key)
+        if found is not None:
+            return found
+        domain, op_type = key_of(*key)
+        opset = self.opsets.get(domain, 0)
+        if (local := self.functions.local.get((domain, op_type, proto.overload))) is not None:
+            return opset, lambda node, _: self.call(node, local)
         known = op_type if not domain else f"{domain}::{op_type}"
-        if known in CONVERTERS:
-            return converter_of(known)(node, self.builder)
-        return self.by_function(node)
+        found = (opset, converter_of(known) if known in CONVERTERS else _by_function)
+        if not self.functions.local:  # else the overload has a say
+            self.converters[key] = found
+        return found
 
     def by_function(self, node: Node) -> list[SSAValue | None]:
         """The results by the function that the operator set defines the op with."""
@@ -293,6 +301,10 @@ class Scope:
         shape = tuple(b if a == DYNAMIC else a for a, b in pairs)
         dtype = declared.dtype if tensor.dtype == DataType.DT_UNDEFINED else tensor.dtype
         set_type(value, Tensor(dtype, shape, tensor.layout).type)
+
+
+def _by_function(node: Node, builder: Builder) -> list[SSAValue | None]:
+    return node.scope.by_function(node)
 
 
 def is_const(value: SSAValue) -> bool:
