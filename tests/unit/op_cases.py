@@ -15,7 +15,9 @@ def attribute_text(value):
         return "true" if value else "false"
     if isinstance(value, list):
         return f"[{', '.join(map(attribute_text, value))}]"
-    return f'"{value}"' if isinstance(value, str) else str(value)
+    if isinstance(value, str) and not value.startswith("DT_"):
+        return f'"{value}"'
+    return str(value)
 
 
 def op_text(op_type, operands, attrs):

@@ -21,9 +21,9 @@ from ge_xdsl.dialects.ge.op import (
     string,
 )
 from ge_xdsl.dialects.ge.operands import check_length, same_dtype
-from ge_xdsl.dialects.ge.recurrent import dims
+from ge_xdsl.dialects.ge.recurrent import dims, expect
 from ge_xdsl.dialects.ge.shapes import merge_dim
-from ge_xdsl.dialects.ge.types import DataType, Tensor
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -31,9 +31,8 @@ if TYPE_CHECKING:
 
 def rows_of(tensor: Tensor, name: str, width: int = 4) -> int:
     """The rows of an operand [N, width]."""
-    rows, columns = dims(tensor, 2, name)
-    merge_dim(columns, width, f"columns of {name} and of a box")
-    return rows
+    expect(tensor, (DYNAMIC, width), name)
+    return dims(tensor, 2, name)[0]
 
 
 class IouOp(GeOp):
@@ -199,10 +198,8 @@ class DecodeBboxV2Op(GeOp):
             raise VerifyException(f"decode_clip is {self.decode_clip:g}, expected 0 to 10")
         sizes: list[int] = []
         for tensor, name in ((boxes, "boxes"), (anchors, "anchors")):  # C1
-            rows, columns = dims(tensor, 2, name)
-            many, four = (columns, rows) if self.reversed_box else (rows, columns)
-            merge_dim(four, 4, f"sides of {name} and of a box")
-            sizes.append(many)
+            expect(tensor, (4, DYNAMIC) if self.reversed_box else (DYNAMIC, 4), name)
+            sizes.append(dims(tensor, 2, name)[1 if self.reversed_box else 0])
         rows = merge_dim(sizes[0], sizes[1], "boxes and anchors")
         return Tensor(boxes.dtype, (4, rows) if self.reversed_box else (rows, 4))
 

@@ -10,7 +10,7 @@ from ge_xdsl.dialects.ge.elements import require
 from ge_xdsl.dialects.ge.extents import bounded, count_of, int_of
 from ge_xdsl.dialects.ge.op import GeOp, boolean, floating, integer, operand, optional, result
 from ge_xdsl.dialects.ge.operands import check_scalar, known_int
-from ge_xdsl.dialects.ge.recurrent import dims
+from ge_xdsl.dialects.ge.recurrent import dims, expect
 from ge_xdsl.dialects.ge.shapes import merge_dim, multiply_dims
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 
@@ -109,9 +109,8 @@ class NonMaxSuppressionV4Op(GeOp):
         iou_threshold: Tensor,
         score_threshold: Tensor,
     ) -> list[Tensor]:
-        rows, columns = dims(boxes, 2, "boxes")  # C1
-        merge_dim(columns, 4, "columns of boxes and of a box")
-        merge_dim(rows, dims(scores, 1, "scores")[0], "rows of boxes and scores")
+        expect(boxes, (DYNAMIC, 4), "boxes")  # C1
+        expect(scores, dims(boxes, 2, "boxes")[:1], "scores")
         check_numbers(
             max_output_size=max_output_size,
             iou_threshold=iou_threshold,
@@ -183,8 +182,8 @@ class NonMaxSuppressionV6Op(GeOp):
             raise VerifyException("max_output_size is missing, expected one")
         if self.center_point_box not in (0, 1):  # C4
             raise VerifyException(f"center_point_box is {self.center_point_box}, expected 0 or 1")
-        batch, count, columns = dims(boxes, 3, "boxes")  # C1
-        merge_dim(columns, 4, "columns of boxes and of a box")
+        expect(boxes, (DYNAMIC, DYNAMIC, 4), "boxes")  # C1
+        batch, count, _ = dims(boxes, 3, "boxes")
         batches, classes, number = dims(scores, 3, "scores")
         batch = merge_dim(batch, batches, "batches of boxes and scores")
         count = merge_dim(count, number, "boxes and scores")
@@ -265,9 +264,9 @@ class CombinedNonMaxSuppressionOp(GeOp):
         iou_threshold: Tensor,
         score_threshold: Tensor,
     ) -> list[Tensor]:
-        batch, count, many, four = dims(boxes, 4, "boxes")  # C1
+        expect(boxes, (DYNAMIC, DYNAMIC, DYNAMIC, 4), "boxes")  # C1
+        batch, count, many, _ = dims(boxes, 4, "boxes")
         batches, number, classes = dims(scores, 3, "scores")
-        merge_dim(four, 4, "columns of boxes and of a box")
         batch = merge_dim(batch, batches, "batches of boxes and scores")
         merge_dim(count, number, "boxes and scores")
         if many != 1:
@@ -359,8 +358,8 @@ class NMSWithMaskOp(GeOp):
     iou_threshold = floating(0.5)
 
     def infer(self, box_scores: Tensor) -> list[Tensor]:
-        rows, columns = dims(box_scores, 2, "box_scores")  # C1
-        merge_dim(columns, 5, "columns of box_scores and of a scored box")
+        expect(box_scores, (DYNAMIC, 5), "box_scores")  # C1
+        rows, _ = dims(box_scores, 2, "box_scores")
         return [
             Tensor(box_scores.dtype, (rows, 5)),
             Tensor(DataType.DT_INT32, (rows,)),

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.extents import bounded
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import GeOp, boolean, integer, integers, operand, result, string
 from ge_xdsl.dialects.ge.operands import check_length, check_rank, with_layout
@@ -95,7 +96,7 @@ class PoolGeometry(GeOp):
         high, wide = self.windows(x.shape)  # C5
         dims = dict(zip(self.data_format, x.shape, strict=True))
         dims |= {"H": high.count, "W": wide.count}
-        return tuple(dims[letter] for letter in self.data_format)
+        return bounded([dims[letter] for letter in self.data_format])
 
 
 class _Pool(PoolGeometry):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.extents import bounded
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import (
     GeOp,
@@ -125,7 +126,7 @@ class Pool3DGeometry(GeOp):
         dims = dict(zip(self.data_format, x.shape, strict=True))
         counts = [window.count for window in self.windows(x.shape)]  # C5
         dims |= dict(zip("DHW", counts, strict=True))
-        return tuple(dims[letter] for letter in self.data_format)
+        return bounded([dims[letter] for letter in self.data_format])
 
 
 class MaxPool3DOp(Pool3DGeometry):
@@ -283,7 +284,7 @@ class _Pool1D(GeOp):
             return None
         if not x.shape:  # C3
             raise VerifyException("x is scalar, expected rank 1 or more")
-        return (*x.shape[:-1], self.window(x.shape[-1]).count)  # C4
+        return bounded((*x.shape[:-1], self.window(x.shape[-1]).count))  # C4
 
     def totals(self, x: Array) -> Array:
         """Window sums [1, rows, count]."""
@@ -418,7 +419,7 @@ class PoolingOp(GeOp):
         high, wide = self.windows(x.shape)  # C6
         dims = dict(zip(self.data_format, x.shape, strict=True))
         dims |= {"H": high.count, "W": wide.count}
-        return with_layout(x, x.dtype, tuple(dims[letter] for letter in self.data_format))
+        return with_layout(x, x.dtype, bounded([dims[letter] for letter in self.data_format]))
 
     def evaluate(self, x: Array) -> Array:
         if self.mode == 1 and x.dtype.kind != "f":

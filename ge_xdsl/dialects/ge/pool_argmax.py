@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import INDICES, require
-from ge_xdsl.dialects.ge.extents import merge_shapes
+from ge_xdsl.dialects.ge.extents import bounded, merge_shapes
 from ge_xdsl.dialects.ge.op import GeOp, boolean, integer, integers, operand, result, string
 from ge_xdsl.dialects.ge.operands import check_length, same_dtype, with_layout
 from ge_xdsl.dialects.ge.pool import PoolGeometry, lowest
@@ -179,7 +179,7 @@ class _ArgmaxV3(GeOp):
         shape = list(x.shape)
         for axis, window in zip(spatial, self.windows([shape[a] for a in spatial]), strict=True):
             shape[axis] = window.count  # C5
-        return tuple(shape)
+        return bounded(shape)
 
     def planes(self, x: Array) -> Array:
         """x as [N, C, H, W]."""

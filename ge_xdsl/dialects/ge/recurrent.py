@@ -10,7 +10,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_xdsl.dialects.ge.elements import require
 from ge_xdsl.dialects.ge.extents import of_rank
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.shapes import merge_dim
+from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 
 if TYPE_CHECKING:
@@ -29,8 +29,9 @@ def dims(tensor: Tensor | None, rank: int, name: str) -> tuple[int, ...]:
 
 def expect(tensor: Tensor | None, wanted: Sequence[int], name: str) -> None:
     """An operand that is there has the shape `wanted`, as far as both are known."""
-    for i, (have, want) in enumerate(zip(dims(tensor, len(wanted), name), wanted, strict=True)):
-        merge_dim(have, want, f"dimension {i} of {name} and its size")
+    have = dims(tensor, len(wanted), name)
+    if any(h != w and DYNAMIC not in (h, w) for h, w in zip(have, wanted, strict=True)):
+        raise VerifyException(f"{name} is {shape_text(have)}, expected {shape_text(wanted)}")
 
 
 def part_of(total: int, parts: int, name: str) -> int:
@@ -68,11 +69,11 @@ def require_plain(op: GeOp) -> None:
         raise ValueError("direction is 'BIDIRECTIONAL', expected one direction")
 
 
-def check_lengths(seq_length: Tensor | None, batch: int) -> None:
-    """seq_length holds one i32 per sequence."""
-    if seq_length is not None:
-        require(seq_length, "seq_length", {DataType.DT_INT32}, "DT_INT32")
-        expect(seq_length, (batch,), "seq_length")
+def check_lengths(lengths: Tensor | None, batch: int, name: str = "seq_length") -> None:
+    """The operand holds one i32 per sequence."""
+    if lengths is not None:
+        require(lengths, name, {DataType.DT_INT32}, "DT_INT32")
+        expect(lengths, (batch,), name)
 
 
 def sigmoid(x: Array) -> Array:

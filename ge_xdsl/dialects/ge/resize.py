@@ -239,11 +239,12 @@ class ImageResize(GeOp):
         high, wide = (DYNAMIC, DYNAMIC) if size is None else self.checked(size)
         if x.shape is None:
             return with_layout(x, dtype, (DYNAMIC,) * 4)
-        check_rank(x.shape, 4, "x")  # C1
+        name = self.prototype.inputs[0].name
+        check_rank(x.shape, 4, name)  # C1
         shape = list(x.shape)
         for axis, count in zip(self.spatial(), (high, wide), strict=True):
             if shape[axis] == 0:  # C1
-                raise VerifyException(f"x is {shape_text(x.shape)}, expected no empty plane")
+                raise VerifyException(f"{name} is {shape_text(x.shape)}, expected no empty plane")
             shape[axis] = count
         return with_layout(x, dtype, bounded(shape))
 

@@ -263,7 +263,9 @@ class DynamicRNNV2Op(_Lstm):
         if self.direction == BOTH:
             return [Tensor(dtype, None), Tensor(x.dtype, None), *[Tensor(dtype, None)] * 6]
         hidden, columns = dims(weight_hidden, 2, "weight_hidden")
-        hidden = merge_dim(hidden, part_of(columns, 4, "weight_hidden"), "H in weight_hidden")  # C2
+        hidden = merge_dim(
+            hidden, part_of(columns, 4, "weight_hidden"), "rows and columns / 4 of weight_hidden"
+        )  # C2
         expect(weight_input, (inputs, multiply_dims(4, hidden)), "weight_input")
         expect(b, (multiply_dims(4, hidden),), "b")  # C3
         for init, name in ((init_h, "init_h"), (init_c, "init_c")):

@@ -65,7 +65,9 @@ class _Gru(GeOp):
         if self.get_attr("direction") == BOTH:
             return Tensor(dtype, None)
         hidden, columns = dims(weight_hidden, 2, "weight_hidden")
-        hidden = merge_dim(hidden, part_of(columns, 3, "weight_hidden"), "H in weight_hidden")  # C2
+        hidden = merge_dim(
+            hidden, part_of(columns, 3, "weight_hidden"), "rows and columns / 3 of weight_hidden"
+        )  # C2
         gates = multiply_dims(3, hidden)
         expect(weight_input, (inputs, gates), "weight_input")
         for bias, name in zip(biases, ("bias_input", "bias_hidden"), strict=True):  # C3

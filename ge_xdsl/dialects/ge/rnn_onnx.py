@@ -57,7 +57,7 @@ class _Onnx(GeOp):
         count = 2 if self.get_attr("direction") == "bidirectional" else 1
         time, batch, inputs = dims(x, 3, "x")  # C1
         _, rows, _ = dims(w, 3, "w")
-        hidden = merge_dim(part_of(rows, self.gates, "w"), dims(r, 3, "r")[2], "H in w and r")  # C2
+        hidden = merge_dim(part_of(rows, self.gates, "w"), dims(r, 3, "r")[2], "H of w and r")  # C2
         if self.get_attr("hidden_size"):
             what = "H and hidden_size"
             hidden = merge_dim(hidden, self.get_attr("hidden_size"), what)  # C2
@@ -67,7 +67,7 @@ class _Onnx(GeOp):
         expect(b, (count, multiply_dims(2, blocks)), "b")  # C3
         for state, name in states:
             expect(state, (count, batch, hidden), name)
-        check_lengths(lengths, batch)  # C3
+        check_lengths(lengths, batch, "sequence_lens")  # C3
         return time, count, batch, hidden
 
     def require_defaults(self) -> None:

@@ -18,10 +18,10 @@ from ge_xdsl.dialects.ge.op import (
     string,
 )
 from ge_xdsl.dialects.ge.operands import same_dtype
-from ge_xdsl.dialects.ge.recurrent import dims
+from ge_xdsl.dialects.ge.recurrent import dims, expect
 from ge_xdsl.dialects.ge.sampling import linear
-from ge_xdsl.dialects.ge.shapes import merge_dim, shape_text
-from ge_xdsl.dialects.ge.types import Tensor
+from ge_xdsl.dialects.ge.shapes import shape_text
+from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -35,8 +35,8 @@ def pooled(features: Tensor, rois: Tensor, name: str, high: int, wide: int) -> T
     shape = dims(features, 4, name)
     if 0 in shape[2:]:
         raise VerifyException(f"{name} is {shape_text(shape)}, expected no empty plane")
-    rows, columns = dims(rois, 2, "rois")
-    merge_dim(columns, 5, "columns of rois and of a region")
+    expect(rois, (DYNAMIC, 5), "rois")
+    rows, _ = dims(rois, 2, "rois")
     return Tensor(features.dtype, bounded((rows, shape[1], high, wide)))
 
 
