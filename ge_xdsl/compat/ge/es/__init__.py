@@ -7,9 +7,9 @@ from types import ModuleType
 from typing import cast
 
 from ge_xdsl.compat.ge.es._plugin_loader import load_all_plugins as _load_all_plugins
-from ge_xdsl.compat.ge.es.custom import register_module
 from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
 from ge_xdsl.compat.ge.es.modules import install as _install
+from ge_xdsl.compat.ge.es.registration import register_module
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 
 __all__ = [

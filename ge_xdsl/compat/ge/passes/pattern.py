@@ -27,6 +27,10 @@ def pattern(method: F) -> F:
     return method
 
 
+INPUT_LIMIT = 10_000
+"""Most inputs of one pattern or replacement; all below the highest index are created."""
+
+
 class PatternInputs:
     """The external inputs of a pattern or replacement, created when they are first named."""
 
@@ -48,6 +52,10 @@ class PatternInputs:
         return self._created[index]
 
     def _create(self, count: int) -> None:
+        if count > INPUT_LIMIT:
+            raise ValueError(
+                f"PatternInputs index is {count - 1}, expected less than {INPUT_LIMIT}"
+            )
         while len(self._created) < count:
             self._created.append(self._builder.create_input(len(self._created)))
 

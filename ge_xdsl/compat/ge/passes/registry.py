@@ -105,6 +105,8 @@ def _op_types(given: object) -> list[str]:
 def _register(cls: type, name: str, stage: PassStage, kind: str, op_types: list[str]) -> None:
     from ge_xdsl.compat.ge.passes.adapters import open_pass
 
+    if not isinstance(cast("object", name), str):
+        raise TypeError(f"name of a pass is {name!r}, expected a string")
     if getattr(stage, "value", stage) not in engine.STAGES:
         known = ", ".join(f"PassStage.{item.name}" for item in PassStage)
         raise ValueError(f"stage of pass '{name}' is {stage!r}, expected one of {known}")

@@ -28,9 +28,14 @@ def register_module(name: str, prototypes: Iterable[Mapping[str, Any]]) -> OpMod
     for proto in found:
         if op_class(proto.op_type) is None:
             register(class_of_prototype(proto))
+    return install(name, {p.op_type: p for p in found if p.op_type not in NO_FUNCTION})
+
+
+def install(name: str, own: Mapping[str, Prototype]) -> OpModule:
+    """Make and install the op module with these ops; it takes the place of one of its name."""
     import ge_xdsl.compat.ge.es as package
 
-    module = OpModule(name, {p.op_type: p for p in found if p.op_type not in NO_FUNCTION})
+    module = OpModule(name, own)
     setattr(package, name, module)
     if name not in package.__all__:
         package.__all__.append(name)
