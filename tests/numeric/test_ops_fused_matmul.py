@@ -242,11 +242,9 @@ def test_grouped_matmul_refuses_values():
     ):
         with pytest.raises(ValueError, match=text):
             run("GroupedMatmul", [x], [w], [], [], [], [], [], np.array(ends, I64), **attrs)
-    with pytest.raises(
-        ValueError, match="scale, offset or antiquant_scale is given, expected none"
-    ):
-        ends = np.array([2, 4], I64)
-        run("GroupedMatmul", [x], [w], [], [one.astype(np.uint64)], [], [], [], ends, **attrs)
+    ends, scale = np.array([2, 4], I64), one.astype(np.uint64)
+    with pytest.raises(ValueError, match="scale, offset or antiquant_scale is given, expected"):
+        run("GroupedMatmul", [x], [w], [], [scale], [], [], [], ends, **attrs)
 
 
 ACTIVATIONS = {

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.extents import at_least_rank
 from ge_xdsl.dialects.ge.fields import boolean, floating, integer, operand, optional, result, string
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import check_channels
@@ -31,13 +32,10 @@ def channel_axis_of(x: Tensor, rank: int) -> int:
     return rank - 1 if x.layout.format in _LAST else 1
 
 
-def channel_count(x: Tensor) -> int:
+def channel_count(x: Tensor, name: str = "x") -> int:
     """The number of channels, DYNAMIC while unknown; raises for rank below 2."""
-    if x.shape is None:
-        return DYNAMIC
-    if len(x.shape) < 2:
-        raise VerifyException(f"x is {shape_text(x.shape)}, expected rank 2 or more")
-    return x.shape[channel_axis_of(x, len(x.shape))]
+    at_least_rank(x, 2, name)
+    return DYNAMIC if x.shape is None else x.shape[channel_axis_of(x, len(x.shape))]
 
 
 def check_parameters(x: Tensor, **tensors: Tensor | None) -> int:
@@ -407,7 +405,9 @@ class BNInferGradOp(GeOp):
     widens = True
 
     def infer(self, grads: Tensor, scale: Tensor, batch_variance: Tensor) -> Tensor:
-        check_parameters(grads, scale=scale, batch_variance=batch_variance)  # C1 C2
+        channels = channel_count(grads, "grads")  # C1
+        check_channels(scale, channels, "scale")  # C2
+        check_channels(batch_variance, channels, "batch_variance")  # C2
         return grads
 
     def evaluate(self, grads: Array, scale: Array, batch_variance: Array) -> Array:

@@ -258,7 +258,7 @@ class ScaledMaskedSoftmaxOp(GeOp):
 
     With fixed_triu_mask the mask is what lies above the diagonal, and none is given. C1: x is a
     floating-point tensor. C2: x has rank 4, mask broadcasts to it. C3: mask is bool. C4: mask is
-    given unless fixed_triu_mask is set.
+    given when fixed_triu_mask is not set, and only then.
     """
 
     name = "ge.ScaledMaskedSoftmax"
@@ -277,7 +277,8 @@ class ScaledMaskedSoftmaxOp(GeOp):
         if mask is not None:
             require(mask, "mask", (DataType.DT_BOOL, DataType.DT_UINT1), "DT_BOOL")  # C3
         if (mask is not None) == self.fixed_triu_mask:  # C4
-            raise VerifyException("expected either mask or fixed_triu_mask")
+            text = "missing, expected it without" if mask is None else "given, expected none with"
+            raise VerifyException(f"mask is {text} fixed_triu_mask")
         return x
 
     def evaluate(self, x: Array, mask: Array | None) -> Array:

@@ -350,7 +350,7 @@ class INInferV2Op(GeOp):
         mean, variance = rest[2:]
         if mean is None or variance is None:  # C3
             raise VerifyException("mean or variance is missing, expected both")
-        one_shape(x=kept, mean=mean, variance=variance)  # C3
+        one_shape(moments=kept, mean=mean, variance=variance)  # C3
         return x, mean.with_shape(kept.shape), variance.with_shape(kept.shape)
 
     def evaluate(self, x: Array, *rest: Array | None) -> tuple[Array, Array, Array]:

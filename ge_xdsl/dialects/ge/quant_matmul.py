@@ -68,10 +68,10 @@ class QuantBatchMatmulV3Op(GeOp):
         dtype = chosen_type(self.dtype, "dtype", REAL | {DataType.DT_INT8, DataType.DT_INT32})  # C6
         if self.group_size != 0:  # C7
             raise VerifyException(f"group_size is {self.group_size}, expected 0")
-        if (offset is not None and dtype is not DataType.DT_INT8) or (
-            pertoken is not None and dtype not in REAL
-        ):  # C8
-            raise VerifyException(f"offset or pertoken_scale is given, not for {dtype.name}")
+        if offset is not None and dtype is not DataType.DT_INT8:  # C8
+            raise VerifyException(f"offset is given for {dtype.name}, expected it for DT_INT8")
+        if pertoken is not None and dtype not in REAL:  # C8
+            raise VerifyException(f"pertoken_scale is given for {dtype.name}, expected a float")
         shape = matrix_shape(x1.shape, x2.shape, self.transpose_x1, self.transpose_x2)  # C2
         rows, columns = (DYNAMIC, DYNAMIC) if shape is None else shape[-2:]
         check_columns_of(scale, columns, "scale")  # C3

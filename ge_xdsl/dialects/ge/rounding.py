@@ -9,7 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
 
     from ge_xdsl.dialects.ge.types import Array
 
@@ -33,16 +33,20 @@ def chosen_type(number: int, name: str, allowed: Collection[DataType]) -> DataTy
     for dtype in sorted(allowed):
         if dtype == number:
             return dtype
-    options = ", ".join(f"{int(t)} ({t.name})" for t in sorted(allowed))
-    raise VerifyException(f"{name} is {number}, expected one of {options}")
+    options = [f"{int(t)} ({t.name})" for t in sorted(allowed)]
+    raise VerifyException(f"{name} is {number}, expected {_either(options)}")
+
+
+def _either(options: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(options[:-1]), options[-1])))
 
 
 def chosen(value: str | int, name: str, allowed: Collection[Any]) -> None:
     """Raises unless the attribute `name` has one of the values `allowed`."""
     if value not in allowed:
-        options = ", ".join(str(v) for v in allowed)
         shown = f"'{value}'" if isinstance(value, str) else value
-        raise VerifyException(f"{name} is {shown}, expected one of {options}")
+        options = [str(v) or "''" for v in allowed]
+        raise VerifyException(f"{name} is {shown}, expected {_either(options)}")
 
 
 def to_codes(x: Array, dtype: DataType, mode: str = "rint") -> Array:
