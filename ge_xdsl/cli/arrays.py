@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 RANDOM_INTEGERS = 2
 """Random integers are 0 or 1: valid as masks, token numbers, indices and counts alike."""
 
+NPZ_LIMIT = 2**30
+"""Most bytes that an .npz file may unpack to."""
+
 
 def gather_inputs(
     func: FuncOp,
@@ -105,6 +108,9 @@ def load_npz(path: str) -> dict[str, Array]:
         if not hasattr(loaded, "files"):
             raise ValueError("it holds one array without a name")
         with loaded as archive:
+            size = sum(entry.file_size for entry in archive.zip.infolist())
+            if size > NPZ_LIMIT:
+                raise ValueError(f"it unpacks to {size} bytes and may to {NPZ_LIMIT}")
             return {name: archive[name] for name in archive.files}
     except (
         ValueError,

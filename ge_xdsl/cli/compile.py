@@ -71,6 +71,7 @@ def run_passes(
     file: str = "",
 ) -> None:
     """Run passes in place; an error that has no place of its own gets the file's name."""
+    from ge_xdsl.cli.failures import user_code
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.session import SessionContext
 
@@ -78,7 +79,8 @@ def run_passes(
     if watch is not None:
         watch.attach(manager)
     try:
-        manager.run(module)
+        with user_code():
+            manager.run(module)
     except CompileError as error:
         if file:
             error.with_location(Location(file))

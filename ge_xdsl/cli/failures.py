@@ -5,7 +5,9 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager, redirect_stdout
+from typing import TextIO, cast
 
 from ge_xdsl.errors import CompileError, Location, UsageError, one_line
 
@@ -26,7 +28,7 @@ def run_tool(prog: str, tool: Callable[[Sequence[str]], int], argv: Sequence[str
         argv = sys.argv[1:]
     try:
         code = tool(argv)
-        sys.stdout.flush()
+        _flush()
         return code
     except SystemExit as done:  # argparse after --help and --version
         return done.code if isinstance(done.code, int) else 0
@@ -38,17 +40,40 @@ def run_tool(prog: str, tool: Callable[[Sequence[str]], int], argv: Sequence[str
     except UsageError as error:
         report(f"{prog}: error: {one_line(str(error))}")
         return 2
-    except Exception as error:
+    except BaseException as error:  # user passes may raise anything
         report(describe_failure(error))
         return 1
 
 
 def report(text: str) -> None:
-    """Write a line, or the lines of an error and its notes, to stderr."""
-    print(text, file=sys.stderr)
+    """Write a line, or the lines of an error and its notes, to stderr.
+
+    Where stderr is closed the exit code alone has to tell.
+    """
+    stream = cast("TextIO | None", sys.stderr)
+    if stream is not None and not stream.closed:
+        print(text, file=stream)
 
 
-def describe_failure(error: Exception) -> str:
+def _flush() -> None:
+    stream = cast("TextIO | None", sys.stdout)
+    if stream is not None and not stream.closed:
+        stream.flush()
+
+
+@contextmanager
+def user_code() -> Generator[None]:
+    """What surrounds the code of user passes: it prints to stderr, so that the output stays whole,
+    and the current folder is that of the caller again afterwards."""
+    folder = os.getcwd()
+    try:
+        with redirect_stdout(sys.stderr):
+            yield
+    finally:
+        os.chdir(folder)
+
+
+def describe_failure(error: BaseException) -> str:
     """The line for an exception that is no bad usage; tracebacks only under GE_XDSL_DEBUG."""
     if os.environ.get(DEBUG) == "1":
         import traceback

@@ -135,9 +135,11 @@ def load_user_passes(paths: Sequence[str]) -> None:
     if "" in paths:
         raise UsageError("--load is empty, expected a file or directory")
     if paths or os.environ.get("ASCEND_GE_PY_PASS_PATH"):
+        from ge_xdsl.cli.failures import user_code
         from ge_xdsl.passes.loader import load
 
-        load(paths)
+        with user_code():
+            load(paths)
 
 
 def warn_of_idle_files(

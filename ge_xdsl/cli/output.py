@@ -7,7 +7,7 @@ import stat
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ge_xdsl.errors import CompileError, Location, UsageError
 
@@ -39,7 +39,7 @@ def check_writable(path: str | None) -> None:
     if path is None or path == "-" or is_special(path):
         return
     place = Location(path)
-    folder = Path(path).resolve().parent
+    folder = Path(os.path.realpath(path)).parent
     if Path(path).is_dir():
         raise CompileError("is a directory, expected a file to write", location=place)
     if not folder.is_dir():
@@ -62,7 +62,7 @@ def write_file(path: str, write: Callable[[str], None]) -> None:
 
     A failure leaves what stood at `path` before, and no other file. Raises CompileError.
     """
-    target = Path(path) if is_special(path) else Path(path).resolve()
+    target = Path(path) if is_special(path) else Path(os.path.realpath(path))
     part = target if is_special(path) else target.with_name(f".{target.name}.{os.getpid()}.part")
     try:
         write(str(part))
@@ -77,7 +77,13 @@ def write_file(path: str, write: Callable[[str], None]) -> None:
 
 
 def print_text(text: str) -> None:
-    """Write to standard output as UTF-8, whatever the locale."""
+    """Write to standard output as UTF-8, whatever the locale.
+
+    Raises CompileError when the process has none.
+    """
+    stream = cast("TextIO | None", sys.stdout)
+    if stream is None or stream.closed:
+        raise CompileError("is closed, expected it open or -o FILE", location=Location("<stdout>"))
     sys.stdout.flush()
     sys.stdout.buffer.write(text.encode("utf-8"))
     sys.stdout.buffer.flush()

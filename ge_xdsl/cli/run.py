@@ -86,6 +86,16 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UsageError(f"--compare onnxruntime with '{args.input}', expected an .onnx file")
 
 
+def same_file(path: str, other: str) -> bool:
+    """Whether two paths lead to one file that exists."""
+    import os
+
+    try:
+        return os.path.samefile(path, other)
+    except (OSError, ValueError):
+        return False
+
+
 def is_onnx(args: argparse.Namespace) -> bool:
     """Whether the model is an .onnx file."""
     return args.input != "-" and (
@@ -124,6 +134,10 @@ class Run:
             raise UsageError("--level ge with convert-ge-to-aicore, expected --level aicore")
         warn_of_idle_files(args.load, self.passes, self.session)
         check_writable(args.save_outputs)
+        if args.save_outputs and same_file(args.save_outputs, args.input):
+            raise UsageError(
+                f"--save-outputs {args.save_outputs} is the model, expected a new file"
+            )
 
     def run(self) -> int:
         """The exit code; errors that have no place of their own get the model's name."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,10 +26,11 @@ def is_text(path: str, asked: str | None) -> bool:
 def read_text(path: str) -> str:
     """The text of a file or of standard input; raises CompileError for what is no UTF-8 text."""
     from ge_xdsl.dialects.ge.store import open_regular
+    from ge_xdsl.importers import stdin_bytes
     from ge_xdsl.importers.mlir import decoded
 
     if path == STDIN:
-        return decoded(sys.stdin.buffer.read(), file_name(path))
+        return decoded(stdin_bytes(), file_name(path))
     with open_regular(Path(path)) as file:
         return decoded(file.read(), path)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO, cast
 
 from ge_xdsl.errors import CompileError, Location, UsageError, nearest
 
@@ -14,6 +14,14 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
 STDIN = "-"
+
+
+def stdin_bytes() -> bytes:
+    """What is on standard input; raises CompileError when the process has none."""
+    stream = cast("TextIO | None", sys.stdin)
+    if stream is None:
+        raise CompileError("is closed, expected a module", location=Location("<stdin>"))
+    return stream.buffer.read()
 
 
 def load_module(path: str | Path, ctx: Context | None = None, input_format: str = "") -> ModuleOp:
@@ -43,7 +51,7 @@ def _mlir(path: Path | None, ctx: Context | None) -> ModuleOp:
 
     if path is not None:
         return load_mlir(path, ctx)
-    return mlir_module(decoded(sys.stdin.buffer.read(), "<stdin>"), "<stdin>", Path(), ctx)
+    return mlir_module(decoded(stdin_bytes(), "<stdin>"), "<stdin>", Path(), ctx)
 
 
 def _onnx(path: Path | None, ctx: Context | None) -> ModuleOp:
@@ -51,7 +59,7 @@ def _onnx(path: Path | None, ctx: Context | None) -> ModuleOp:
 
     if path is not None:
         return import_onnx(path, ctx)
-    return import_onnx_bytes(sys.stdin.buffer.read(), "<stdin>", None, ctx)
+    return import_onnx_bytes(stdin_bytes(), "<stdin>", None, ctx)
 
 
 def _air(path: Path | None, ctx: Context | None) -> ModuleOp:

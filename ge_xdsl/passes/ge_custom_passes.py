@@ -11,9 +11,10 @@ from xdsl.ir import Block
 from xdsl.passes import ModulePass
 
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
-from ge_xdsl.errors import CompileError, UsageError, nearest
+from ge_xdsl.errors import CompileError, PassError, UsageError, nearest
 from ge_xdsl.passes import registry
 from ge_xdsl.passes.graph_state import settle
+from ge_xdsl.passes.loader import cause_of, user_line
 from ge_xdsl.passes.registry import Runner, StageRun, UserPass
 from ge_xdsl.passes.rollback import GraphRecord
 from ge_xdsl.passes.session import Session, session_of
@@ -88,6 +89,13 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
         record.restore()
         error.add_note(f"in user pass '{user_pass.name}'")
         raise
+    except BaseException as error:
+        record.restore()
+        if isinstance(error, KeyboardInterrupt):
+            raise
+        subject = f"pass '{user_pass.name}'"
+        place = user_line(error) or user_pass.location
+        raise PassError(f"raised {cause_of(error)}", subject=subject, location=place) from error
     if run.error_message != message:
         run.session.warn(f"pass '{user_pass.name}' set the message: {run.error_message}")
     return changed

@@ -221,9 +221,11 @@ def _load_file(path: Path) -> ModuleType:
     before = {p.name for p in registry.registered()}
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # a file may raise anything; none of it ends the process
         sys.modules.pop(name, None)
         registry.discard({p.name for p in registry.registered()} - before)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise load_error(error, path) from error
     _loaded[path] = name
     return module
@@ -237,8 +239,10 @@ def _load_package(folder: Path) -> ModuleType:
     before = {p.name for p in registry.registered()}
     try:
         module = importlib.import_module(folder.name)
-    except (Exception, SystemExit) as error:
+    except BaseException as error:
         registry.discard({p.name for p in registry.registered()} - before)
+        if isinstance(error, KeyboardInterrupt):
+            raise
         raise load_error(error, path / "__init__.py") from error
     if not Path(module.__file__ or "").resolve().is_relative_to(path):
         raise CompileError(
@@ -266,7 +270,10 @@ def load_error(error: BaseException, path: Path) -> PassLoadError:
 
 def cause_of(error: BaseException) -> str:
     """What user code raised, as `Type: text`, with the name that was probably meant."""
-    text, hint = str(error), ""
+    try:
+        text, hint = str(error), ""
+    except Exception:  # a class of the user's, whose text is no better than its name
+        return type(error).__name__
     wanted = _NOT_IN_MODULE.match(text) if isinstance(error, ImportError) else None
     if wanted is not None:
         name, module = wanted[1], wanted[2]

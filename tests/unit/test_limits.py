@@ -223,3 +223,15 @@ def test_errors_of_a_run_name_the_model(tmp_path, monkeypatch, capsys):
         "expected at most 134217728\n"
         "none.mlir: error: the module has 0 functions, expected one or a 'main'\n"
     )
+
+
+def test_an_archive_that_unpacks_to_much(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("ge_xdsl.cli.arrays.NPZ_LIMIT", 10_000)
+    (tmp_path / "g.mlir").write_text(graph(f"%y = ge.Relu(%x) : ({T}) -> {T}"))
+    np.savez_compressed(tmp_path / "x.npz", x=np.zeros(100_000, np.float32))
+    assert run.main(["g.mlir", "--inputs", "x.npz"]) == 1
+    assert capsys.readouterr().err == (
+        "x.npz: error: cannot be read, it unpacks to 400128 bytes and may to 10000, "
+        "expected an .npz file\n"
+    )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import sys
 import warnings
 from collections import Counter
 from collections.abc import Sequence
@@ -64,7 +63,9 @@ def import_proto_text(path: Path | None, ctx: Context | None = None) -> ModuleOp
 
 def _read(path: Path | None) -> tuple[str, bytes]:
     if path is None:
-        return "<stdin>", sys.stdin.buffer.read()
+        from ge_xdsl.importers import stdin_bytes
+
+        return "<stdin>", stdin_bytes()
     with open_regular(path) as file:
         return str(path), file.read()
 
