@@ -5,6 +5,8 @@ import pytest
 from op_runs import onnx_outputs, run
 from op_witness import BF16, F16, F32, F64, I8, I32, assert_close, sample
 
+from ge_xdsl.dialects.ge.conv_more import packed_scales
+
 # x, filter, strides, pads (begin and end pairs), dilations, groups
 CASES = {
     "plain": ((2, 3, 4, 5, 6), (4, 3, 2, 3, 3), (1, 1, 1), (0,) * 6, (1, 1, 1), 1),
@@ -102,3 +104,8 @@ def test_correlation_slides_each_filter_over_its_own_image(groups, dtype):
 def test_correlation_of_no_images():
     empty = np.zeros((0, 3, 6, 5), F32)
     assert run("Correlation", empty[:, :, :2, :2], empty, groups=1)[0].shape == (0, 1, 5, 4)
+
+
+def test_packed_scales_are_counted():
+    with pytest.raises(ValueError, match="scale has 3 entries, expected 1 or 4"):
+        packed_scales(words(np.ones(3, F32)), 4)

@@ -5,6 +5,7 @@ import pytest
 from op_runs import make, onnx_outputs, run
 from op_witness import BF16, F16, F32, I8, I32, I64, assert_close, sample
 from xdsl.dialects.builtin import StringAttr
+from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.prototype import encode
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
@@ -185,3 +186,21 @@ def test_unknown_size_keeps_the_channels():
     assert y.shape == (2, 6, DYNAMIC, DYNAMIC)
     [y] = op.inferred([size, Tensor(DataType.DT_FLOAT, None), filter])
     assert y.shape == (DYNAMIC, 6, DYNAMIC, DYNAMIC)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (encode("ListInt", [3, 20]), "output_shape is 3, expected at least 11"),
+        (encode("ListInt", [12]), r"output_shape is \(12,\), expected 2 sizes"),
+        (StringAttr("12"), "output_shape is 12, expected 2 sizes"),
+    ],
+)
+def test_an_output_shape_that_does_not_fit(value, text):
+    x, weight, _ = arrays("strided", F32)
+    attrs = attributes("strided") | {"pads": [0] * 4, "output_padding": [0] * 4}
+    with pytest.raises(VerifyException, match=text):
+        run(
+            "Conv2DTranspose", np.zeros(4, I32), x, weight, node_attrs={"ge.output_shape": value},
+            **attrs,
+        )  # fmt: skip

@@ -153,6 +153,7 @@ FAMILIES: dict[str, str] = {
     "KvRmsNormRopeCache",
     "moe": "MoeGatingTopKSoftmax MoeGatingTopKSoftmaxV2 MoeGatingTopK MoeInitRouting "
     "MoeInitRoutingQuant MoeComputeExpertTokens MoeFinalizeRouting MoeFinalizeRoutingV2",
+    "unfold": "Im2col Col2im Col2ImV2",
 }
 """Family file -> the op types it defines, space-separated."""
 
