@@ -204,3 +204,11 @@ def test_an_output_shape_that_does_not_fit(value, text):
             "Conv2DTranspose", np.zeros(4, I32), x, weight, node_attrs={"ge.output_shape": value},
             **attrs,
         )  # fmt: skip
+
+
+def test_a_size_of_height_and_width_alone():
+    x, weight, _ = arrays("strided", F32)
+    expected = onnx_outputs("ConvTranspose", x, weight, strides=(2, 3), output_padding=(1, 1))[0]
+    attrs = attributes("strided") | {"pads": [0] * 4, "output_padding": [0, 0, 1, 1]}
+    size = np.array([0, 0, *expected.shape[2:]], I64)
+    assert_close(run("Conv2DTranspose", size, x, weight, **attrs)[0], expected, scale=16)
