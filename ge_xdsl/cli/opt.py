@@ -53,6 +53,11 @@ def parser() -> Parser:
     made.add_optional(
         "--verify-rewrites", "=each|pass|off", "check rewrites by numbers and undo wrong ones"
     )
+    made.add_argument(
+        "--bisect",
+        action="store_true",
+        help="find the pass, rule and site that breaks the numbers; write INPUT.bisect.mlir only",
+    )
     made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
     made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
     made.add_argument("--explain-format", choices=("text", "json"), default="text")
@@ -88,7 +93,7 @@ class Run:
     """One call of ge-opt on an input."""
 
     def __init__(self, args: argparse.Namespace) -> None:
-        from ge_xdsl.cli import output, reports, source
+        from ge_xdsl.cli import bisect, output, reports, source
         from ge_xdsl.cli.compile import Watch
 
         self.args = args
@@ -108,6 +113,8 @@ class Run:
         )
         load_user_passes(args.load)
         self.passes: list[ModulePass] = self.make_passes()
+        if args.bisect:
+            bisect.check_options(args)
         warn_of_idle_files(args.load, self.passes, self.session)
         self.check_watched()
         output.check_writable(args.output)
@@ -129,6 +136,10 @@ class Run:
                     raise UsageError(f"--print-ir-{when}={name} is not in the pipeline{hint}")
 
     def run(self) -> int:
+        if self.args.bisect:
+            from ge_xdsl.cli.bisect import bisect
+
+            return bisect(self.args, self.passes, self.session)
         start = perf_counter()
         code = self.run_parts() if self.in_parts else self.run_whole()
         if self.args.timing:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from ge_xdsl.dialects.ge.graph import main_function
@@ -20,62 +22,94 @@ if TYPE_CHECKING:
 
 
 @dataclass
+class GraphSamples:
+    """Inputs of a graph, one set per kind of sample, and the outputs that they gave."""
+
+    kinds: Sequence[str]
+    inputs: list[dict[str, Array]]
+    outputs: list[list[Array]]
+
+    @staticmethod
+    def of(func: FuncOp, kinds: Sequence[str] = SAMPLES, seed: int = 0) -> GraphSamples:
+        """Run a graph on samples; unknown dimensions are tried as 3, 1, 2.
+
+        Raises NotChecked when no size of them fits or an op has no values.
+        """
+        reason = NotChecked("no size of the unknown dimensions fits")
+        for size in SIZES:
+            try:
+                inputs = [_inputs(func, kind, seed, size) for kind in kinds]
+                return GraphSamples(kinds, inputs, [run_function(func, item) for item in inputs])
+            except CompileError as error:
+                reason = NotChecked(error.message)
+        raise reason
+
+    def rerun(self, func: FuncOp) -> tuple[str, str, str] | None:
+        """Run another graph and keep its outputs; how they differ: output, what, kind of sample.
+
+        Raises PassError when the number of outputs differs, NotChecked when the graph cannot run.
+        """
+        old = self.outputs
+        try:
+            self.outputs = [run_function(func, item) for item in self.inputs]
+        except CompileError as error:
+            raise NotChecked(error.message) from None
+        types = returned_types(func)
+        if len(types) != len(old[0]):
+            raise PassError(f"the graph has {len(types)} outputs, it had {len(old[0])}")
+        names = output_names(func)
+        for kind, before, after in zip(self.kinds, old, self.outputs, strict=True):
+            for name, a, b, dtype in zip(names, before, after, types, strict=True):
+                text = difference(a, b, dtype)
+                if text:
+                    return f"graph output '{name}'", text, kind
+        return None
+
+
+def _inputs(func: FuncOp, kind: str, seed: int, size: int) -> dict[str, Array]:
+    named = zip(input_names(func), func.body.block.args, strict=True)
+    return {
+        name: sample(tensor_of(arg.type), kind, seed + i, size)
+        for i, (name, arg) in enumerate(named)
+    }
+
+
+@dataclass
 class NumberCheck:
     """Runs the main graph around each pass; unknown dimensions are tried as 3, 1, 2."""
 
     seed: int = 0
+    kinds: Sequence[str] = SAMPLES[:1]
     passed: int = 0
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> passes that could not be checked for it."""
-    inputs: dict[str, Array] = field(default_factory=dict[str, "Array"])
-    outputs: list[Array] | None = None
+    samples: GraphSamples | None = None
 
     def before(self, item: ModulePass, module: ModuleOp) -> None:
         """Run the graph as it is, unless the last pass's run already tells its outputs."""
-        if self.outputs is None:
+        if self.samples is None:
             try:
-                self.inputs, self.outputs = self._first_run(module)
+                self.samples = GraphSamples.of(main_function(module), self.kinds, self.seed)
             except NotChecked as reason:
                 self._skip(reason)
 
     def after(self, item: ModulePass, module: ModuleOp) -> None:
         """Compare with the run before; raises PassError when an output differs."""
-        if self.outputs is None:
+        samples, self.samples = self.samples, None
+        if samples is None:
             return
-        old, self.outputs = self.outputs, None
         try:
-            new = run_function(main_function(module), self.inputs)
-        except CompileError as error:
-            self._skip(NotChecked(error.message))
+            found = samples.rerun(main_function(module))
+        except NotChecked as reason:
+            self._skip(reason)
             return
-        names = output_names(main_function(module))
-        if len(new) != len(old):
-            raise PassError(f"the graph has {len(new)} outputs, it had {len(old)}")
-        for name, a, b, dtype in zip(names, old, new, _returned(module), strict=True):
-            text = difference(a, b, dtype)
-            if text:
-                raise PassError(
-                    f"pass {item.name} changes the result on {SAMPLES[0]}: it {text}",
-                    subject=f"graph output '{name}'",
-                )
+        if found is not None:
+            output, text, kind = found
+            raise PassError(
+                f"pass {item.name} changes the result on {kind}: it {text}", subject=output
+            )
         self.passed += 1
-        self.outputs = new
-
-    def _first_run(self, module: ModuleOp) -> tuple[dict[str, Array], list[Array]]:
-        func = main_function(module)
-        reason = NotChecked("no size of the unknown dimensions fits")
-        for size in SIZES:
-            inputs = {
-                name: sample(tensor_of(arg.type), SAMPLES[0], self.seed + i, size)
-                for i, (name, arg) in enumerate(
-                    zip(input_names(func), func.body.block.args, strict=True)
-                )
-            }
-            try:
-                return inputs, run_function(func, inputs)
-            except CompileError as error:
-                reason = NotChecked(error.message)
-        raise reason
+        self.samples = samples
 
     def _skip(self, reason: NotChecked) -> None:
         text = str(reason)
@@ -88,7 +122,8 @@ class NumberCheck:
         return "; ".join(parts)
 
 
-def _returned(module: ModuleOp) -> list[DataType]:
-    last = main_function(module).body.block.last_op
+def returned_types(func: FuncOp) -> list[DataType]:
+    """The element types of a graph's outputs."""
+    last = func.body.block.last_op
     assert last is not None
     return [tensor_of(value.type).dtype for value in last.operands]

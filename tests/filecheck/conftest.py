@@ -20,7 +20,7 @@ TOOLS = {"ge-opt": "opt", "ge-run": "run", "filecheck": ""}
 
 
 def pytest_collect_file(file_path, parent):
-    if file_path.suffix == ".mlir" and "Inputs" not in file_path.parts:
+    if file_path.suffix == ".mlir" and not {"Inputs", "Output"} & {*file_path.parts}:
         return LitFile.from_parent(parent, path=file_path)
     return None
 

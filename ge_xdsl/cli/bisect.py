@@ -1,0 +1,57 @@
+"""`ge-opt --bisect`: which pass, rule and site breaks the numbers, and a graph that shows it."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ge_xdsl.errors import UsageError
+
+if TYPE_CHECKING:
+    from xdsl.passes import ModulePass
+
+    from ge_xdsl.passes.session import Session
+
+
+def check_options(args: argparse.Namespace) -> None:
+    """Raise UsageError for options that do not go with `--bisect`."""
+    if args.split_input_file or args.verify_diagnostics:
+        raise UsageError("--bisect with an input in parts, expected one graph")
+    if not args.pipelines:
+        raise UsageError("--bisect without passes, expected -p PASSES with it")
+
+
+def reduced_file(input_path: str, output: str | None) -> str:
+    """Where the reduced graph goes: beside `-o`, else into the current folder."""
+    stem = Path(input_path).stem if input_path != "-" else "stdin"
+    folder = os.path.dirname(output) if output not in (None, "-") else ""
+    return os.path.join(folder, f"{stem}.bisect.mlir")
+
+
+def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Session) -> int:
+    """Search, print a line per fact and write the reduced graph; 1 when a pass is wrong."""
+    from ge_xdsl.cli import source
+    from ge_xdsl.cli.compile import show_messages
+    from ge_xdsl.cli.failures import report, user_code
+    from ge_xdsl.cli.output import check_writable, print_text, write_module
+    from ge_xdsl.passes.bisect import Bisection
+    from ge_xdsl.passes.session import SessionContext
+
+    file = reduced_file(args.input, args.output)
+    check_writable(file)
+    search = Bisection(session)
+    try:
+        module = source.load(args.input, SessionContext(session), args.input_format)
+        with user_code():
+            finding = search.run(module, passes)
+    finally:
+        show_messages(session)
+    if finding is None:
+        report(f"note: {search.summary()}")
+        return 0
+    write_module(finding.reduced, file, session, False)
+    print_text("".join(f"{line}\n" for line in finding.lines(file)))
+    return 1

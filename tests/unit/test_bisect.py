@@ -1,0 +1,186 @@
+"""Bisection of a pipeline: what is found, what is reduced, and what is told when nothing is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import pytest
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from ge_xdsl.cli.opt import main
+from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
+from ge_xdsl.dialects.ge.names import input_names
+from ge_xdsl.dialects.ge.text import module_text, parse_module
+from ge_xdsl.errors import CompileError
+from ge_xdsl.passes.bisect import Bisection
+from ge_xdsl.passes.dce import GeDcePass
+from ge_xdsl.passes.extract import extract
+from ge_xdsl.passes.session import Session, session_of
+from ge_xdsl.pattern.compile import compile_pattern
+from ge_xdsl.pattern.driver import PatternRule, run_ge
+from ge_xdsl.pattern.graph import PatternGraph
+
+CHAIN = ["Exp", "Neg", "Relu", "Abs", "Relu", "Square"]
+
+
+def chain(names, kind="tensor<3xf32>"):
+    """One op per name, each reading the one before; node `v2` is the third."""
+    lines, last = [], "%x"
+    for i, name in enumerate(names):
+        lines.append(f"  %v{i} = ge.{name}({last}) : ({kind}) -> {kind}")
+        last = f"%v{i}"
+    body = "\n".join(lines)
+    text = f"func.func @main(%x: {kind}) -> {kind} {{\n{body}\n  func.return {last} : {kind}\n}}\n"
+    return parse_module(text, "chain.mlir")
+
+
+def types_of(module):
+    return [op.op_type for op in ge_ops(module)]
+
+
+@dataclass(frozen=True)
+class RenamePass(ModulePass):
+    """Puts the class of the second-named op in the place of the first, as a rule or by hand."""
+
+    name = "rename"
+    before: str = "Relu"
+    after: str = "Sigmoid"
+    by_rule: bool = True
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        block = main_function(op).body.block
+        if self.by_rule:
+            graph = PatternGraph.from_function(main_function(chain([self.before])), (), "p")
+            new = main_function(chain([self.after]))
+            rule = PatternRule(compile_pattern(graph), lambda match: new, name="rule")
+            run_ge(block, [rule], pass_name=self.name, recorders=session_of(ctx).recorders)
+            return
+        for old in list(ge_ops(op)):
+            if old.op_type == self.before:
+                (new,) = ge_ops(chain([self.after]))
+                new.detach()
+                new.operands = old.operands
+                new.node_name = old.node_name
+                block.insert_op_before(new, old)
+                old.results[0].replace_all_uses_with(new.results[0])
+                old.detach()
+                old.erase()
+
+
+@dataclass(frozen=True)
+class FailPass(ModulePass):
+    """Fails on a graph with a Relu behind a Neg."""
+
+    name = "fail"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        names = types_of(op)
+        if ("Neg", "Relu") in pairwise(names):
+            raise CompileError("is no good, expected better", subject="ge.Relu")
+
+
+def found(module, *passes):
+    search = Bisection(Session())
+    return search.run(module, passes), search
+
+
+def test_rule_and_site_are_named() -> None:
+    finding, search = found(chain(CHAIN), GeDcePass(), RenamePass(), GeDcePass())
+    assert finding is not None
+    first, rule, site, error, file = finding.lines("f.mlir")
+    assert first == "pass: rename, number 2 of 3"
+    assert rule == "rule: rule"
+    assert site == "site: ge.Relu 'v2' at chain.mlir:4:3"
+    assert error.startswith("max error: output 0 is off by up to ")
+    assert file == "file: f.mlir"
+    assert types_of(finding.reduced) == ["Relu"]
+    assert search.checked == 1
+
+
+def test_pass_without_rules_is_cut_down() -> None:
+    finding, search = found(chain(["Exp"] * 40 + CHAIN), RenamePass("Neg", "Identity", False))
+    assert finding is not None
+    assert finding.rule == ""
+    assert finding.lines("")[1:3] == [
+        "rule: unknown, no rewrite of the pass was told apart",
+        "site: ge.Neg 'v41'",
+    ]
+    assert types_of(finding.reduced) == ["Neg"]
+    assert search.trials < 20
+
+
+def test_failing_pass_is_cut_down_with_the_same_failure() -> None:
+    finding, _ = found(chain(CHAIN), GeDcePass(), FailPass())
+    assert finding is not None
+    assert finding.lines("")[2:4] == ["site: ge.Relu", "error: is no good, expected better"]
+    assert types_of(finding.reduced) == ["Neg", "Relu"]
+    verify(finding.reduced)
+
+
+def test_right_passes_are_counted() -> None:
+    finding, search = found(chain(CHAIN), GeDcePass(), RenamePass("Cos", "Sin"))
+    assert finding is None
+    assert search.summary() == "no pass is wrong, 2 checked by numbers"
+
+
+def test_rewrites_are_checked_where_the_graph_cannot_run() -> None:
+    text = module_text(chain(CHAIN)).replace(
+        "func.func @main(%x: tensor<3xf32>)",
+        "func.func @main(%u: tensor<*xf32>, %x: tensor<3xf32>)",
+    )
+    finding, _ = found(parse_module(text, "u.mlir"), RenamePass())
+    assert finding is not None
+    assert finding.rule == "rule"
+    assert types_of(finding.reduced) == ["Relu"]
+    finding, search = found(parse_module(text, "u.mlir"), GeDcePass())
+    assert finding is None
+    assert search.summary() == (
+        "no pass is wrong, 0 checked by numbers; 1 not checked: a tensor of unknown rank enters"
+    )
+
+
+def test_extract_levels_constants_cuts() -> None:
+    module = parse_module(
+        """func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {
+  %c = ge.Const() {value = dense<2.0> : tensor<f32>} : () -> tensor<f32>
+  %a = ge.Exp(%x) : (tensor<3xf32>) -> tensor<3xf32>
+  %b = ge.Mul(%a, %c) : (tensor<3xf32>, tensor<f32>) -> tensor<3xf32>
+  %y = ge.Add(%b, %a) : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}
+""",
+        "g.mlir",
+    )
+    *_, last = main_function(module).body.block.ops
+    (value,) = last.operands
+    nodes = {op.node_name: op for op in ge_ops(module)}
+    shapes = {
+        (1, ()): (["Add"], ["b", "a"]),
+        (2, ()): (["Const", "Exp", "Mul", "Add"], ["x"]),
+        (None, ("a",)): (["Const", "Mul", "Add"], ["a"]),
+        (None, ("b",)): (["Exp", "Add"], ["x", "b"]),
+    }
+    for (levels, cut), expected in shapes.items():
+        part = extract([value], levels, [nodes[name] for name in cut])
+        verify(part)
+        assert (types_of(part), input_names(main_function(part))) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ([], "--bisect without passes, expected -p PASSES with it"),
+        (
+            ["-p", "ge-dce", "--split-input-file"],
+            "--bisect with an input in parts, expected one graph",
+        ),
+    ],
+)
+def test_usage(options, text, tmp_path, capsys) -> None:
+    path = tmp_path / "g.mlir"
+    path.write_text(module_text(chain(CHAIN)))
+    assert main([str(path), "--bisect", *options]) == 2
+    assert capsys.readouterr().err == f"ge-opt: error: {text}\n"
