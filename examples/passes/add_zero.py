@@ -1,18 +1,23 @@
 from math import fabs
+from typing import Any, cast
 
+from ge.es import TensorHolder
+from ge.graph import Tensor
 from ge.graph.types import DataType
-from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
+from ge.passes import MatchResult, PassStage, PatternFusionPass, pattern, register_fusion_pass
+from ge.passes.pattern import PatternInputs
 
 
-def _scalar_value(value):
+def _scalar_value(value: Any) -> Any:
     while isinstance(value, list):
-        if len(value) != 1:
+        items = cast("list[Any]", value)
+        if len(items) != 1:
             return None
-        value = value[0]
+        value = items[0]
     return value
 
 
-def _is_zero(tensor):
+def _is_zero(tensor: Tensor) -> bool:
     value = _scalar_value(tensor.data)
     if value is None:
         return False
@@ -28,15 +33,15 @@ def _is_zero(tensor):
 @register_fusion_pass(name="PythonAddZeroPass", stage=PassStage.BEFORE_INFER_SHAPE)
 class PythonAddZeroPass(PatternFusionPass):
     @pattern
-    def add_zero(self, inputs):
+    def add_zero(self, inputs: PatternInputs) -> TensorHolder:
         return inputs[0] + 0
 
-    def meet_requirements(self, match_result):
+    def meet_requirements(self, match_result: MatchResult) -> bool:
         for node in match_result.get_matched_nodes():
             if node.type != "Const":
                 continue
             return _is_zero(node.get_attr("value"))
         return False
 
-    def replacement(self, inputs):
+    def replacement(self, inputs: PatternInputs) -> TensorHolder:
         return inputs[0]

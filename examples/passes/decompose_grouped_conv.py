@@ -3,13 +3,16 @@
 x and w are split along their channel axes: axis 1 of an NCHW input, axis 0 of the filter.
 """
 
+from typing import Any
+
 from ge.es.graph_builder import GraphBuilder
 from ge.es.math import Concat, Split
 from ge.es.nn import Conv2D
+from ge.graph import Graph, Node
 from ge.passes import DecomposePass, PassContext, PassStage, register_decompose_pass
 
 
-def _attr(node, name, default):
+def _attr(node: Node, name: str, default: Any) -> Any:
     """An attribute that GE does not store while it has its default."""
     try:
         return node.get_attr(name)
@@ -23,7 +26,7 @@ def _attr(node, name, default):
     op_types=["Conv2D"],
 )
 class PythonDecomposeGroupedConvPass(DecomposePass):
-    def meet_requirements(self, node, context: PassContext):
+    def meet_requirements(self, node: Node, context: PassContext) -> bool:
         two_inputs = node.get_inputs_size() == 2
         is_nchw = _attr(node, "data_format", "NHWC") == "NCHW"
         if not two_inputs or not is_nchw or _attr(node, "groups", 1) == 1:
@@ -31,7 +34,7 @@ class PythonDecomposeGroupedConvPass(DecomposePass):
         # One channel per group is a depthwise convolution, which has a kernel of its own.
         return node.get_input_desc(1).get_shape()[1] != 1
 
-    def replacement(self, node, context: PassContext):
+    def replacement(self, node: Node, context: PassContext) -> Graph:
         groups = node.get_attr("groups")
         builder = GraphBuilder("grouped_conv")
         x, weight = builder.create_inputs(2)

@@ -3,34 +3,42 @@
 The pattern fixes the shape of the expression; `meet_requirements` checks the four constants.
 """
 
+from typing import Any, cast
+
+from ge.es import TensorHolder
 from ge.es.all import ClipByValue, HardSwish, RealDiv
-from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
+from ge.graph import Node
+from ge.passes import MatchResult, PassStage, PatternFusionPass, pattern, register_fusion_pass
+from ge.passes.pattern import PatternInputs
 
 CONSTANTS = {("Add", 1): 3.0, ("ClipByValue", 1): 0.0, ("ClipByValue", 2): 6.0, ("RealDiv", 1): 6.0}
 """(Op type, input) -> the value that the constant there must have."""
 
 
-def constant_at(node, port):
+def constant_at(node: Node, port: int) -> float | None:
     """The number that feeds an input, None when it is no constant of one element."""
     producer, _ = node.get_in_data_nodes_and_port_indexes(port)
     if producer.type not in ("Const", "Constant"):
         return None
-    value = producer.get_attr("value").data
-    while isinstance(value, list) and len(value) == 1:
-        value = value[0]
-    return None if isinstance(value, list) else float(value)
+    value: Any = producer.get_attr("value").data
+    while isinstance(value, list):
+        items = cast("list[Any]", value)
+        if len(items) != 1:
+            return None
+        value = items[0]
+    return float(value)
 
 
 @register_fusion_pass(name="PythonHardSwishPass", stage=PassStage.BEFORE_INFER_SHAPE)
 class PythonHardSwishPass(PatternFusionPass):
     @pattern
-    def clipped(self, inputs):
+    def clipped(self, inputs: PatternInputs) -> TensorHolder:
         x = inputs[0]
         return RealDiv(x * ClipByValue(x + 3.0, 0.0, 6.0), 6.0)
 
-    def meet_requirements(self, match_result):
+    def meet_requirements(self, match_result: MatchResult) -> bool:
         nodes = {node.type: node for node in match_result.get_matched_nodes()}
         return all(constant_at(nodes[op], i) == value for (op, i), value in CONSTANTS.items())
 
-    def replacement(self, inputs):
+    def replacement(self, inputs: PatternInputs) -> TensorHolder:
         return HardSwish(inputs[0])

@@ -4,28 +4,37 @@ One `@pattern` method per topology: MatMul, and the BatchMatMulV2 that an ONNX M
 GEMM multiplies matrices and adds a matrix, so operands of another rank are left alone.
 """
 
+from ge.es import TensorHolder
 from ge.es.math import GEMM, MatMul
 from ge.es.nn import BatchMatMulV2
-from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
+from ge.passes import (
+    MatchResult,
+    NodeIo,
+    PassStage,
+    PatternFusionPass,
+    pattern,
+    register_fusion_pass,
+)
+from ge.passes.pattern import PatternInputs
 
 
-def shape_of(tensor):
+def shape_of(tensor: NodeIo) -> list[int]:
     return list(tensor.node.get_output_desc(tensor.index).get_shape())
 
 
 @register_fusion_pass(name="PythonMatMulAddToGemmPass", stage=PassStage.AFTER_INFER_SHAPE)
 class PythonMatMulAddToGemmPass(PatternFusionPass):
     @pattern
-    def matmul_add(self, inputs):
+    def matmul_add(self, inputs: PatternInputs) -> TensorHolder:
         a, b, c = inputs[:3]
         return MatMul(a, b) + c
 
     @pattern
-    def batch_matmul_add(self, inputs):
+    def batch_matmul_add(self, inputs: PatternInputs) -> TensorHolder:
         a, b, c = inputs[:3]
         return BatchMatMulV2(a, b) + c
 
-    def meet_requirements(self, match_result):
+    def meet_requirements(self, match_result: MatchResult) -> bool:
         a, b, c, out = (shape_of(match_result.get_captured_tensor(i)) for i in range(4))
         if len(a) != 2 or len(b) != 2 or c != out:
             return False
@@ -35,6 +44,6 @@ class PythonMatMulAddToGemmPass(PatternFusionPass):
                     return False
         return True
 
-    def replacement(self, inputs):
+    def replacement(self, inputs: PatternInputs) -> TensorHolder:
         a, b, c = inputs[:3]
         return GEMM(a, b, c, 1.0, 1.0)

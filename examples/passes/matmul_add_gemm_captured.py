@@ -6,8 +6,11 @@ captured explicitly, and the rule asks that the Add broadcasts nothing.
 
 from ge.es.all import GEMM, MatMul
 from ge.es.graph_builder import GraphBuilder
+from ge.graph import Graph
 from ge.passes import (
+    MatchResult,
     PassStage,
+    Pattern,
     PatternFusionPass,
     create_pattern,
     create_replacement,
@@ -19,7 +22,7 @@ MATMUL, ADD = 0, 1
 
 @register_fusion_pass(name="PythonCapturedMatMulAddPass", stage=PassStage.AFTER_INFER_SHAPE)
 class PythonCapturedMatMulAddPass(PatternFusionPass):
-    def patterns(self):
+    def patterns(self) -> list[Pattern]:
         builder = GraphBuilder("pattern")
         a, b, c = builder.create_inputs(3)
         matmul = MatMul(a, b)
@@ -29,7 +32,7 @@ class PythonCapturedMatMulAddPass(PatternFusionPass):
         pat.capture_tensor(add)
         return [pat]
 
-    def meet_requirements(self, match_result):
+    def meet_requirements(self, match_result: MatchResult) -> bool:
         matmul = match_result.get_captured_tensor(MATMUL)
         add = match_result.get_captured_tensor(ADD)
         for name in ("transpose_x1", "transpose_x2"):
@@ -38,7 +41,7 @@ class PythonCapturedMatMulAddPass(PatternFusionPass):
         product = matmul.node.get_output_desc(matmul.index).get_shape()
         return list(product) == list(add.node.get_input_desc(1).get_shape())
 
-    def replacement(self, match_result):
+    def replacement(self, match_result: MatchResult) -> Graph:
         builder = GraphBuilder("replacement")
         a, b, c = builder.create_inputs(3)
         gemm = GEMM(a, b, c, builder.create_scalar_float(1.0), builder.create_scalar_float(1.0))

@@ -100,6 +100,10 @@ class OpModule(ModuleType):
             raise AttributeError(f"module 'ge.es.{self._short}' has no attribute '{name}'")
         return vars(self)[name]
 
+    def op_names(self) -> list[str]:
+        """The ops that the module has a function for, sorted."""
+        return list(self._names())
+
     def _names(self) -> Iterator[str]:
         known = self._own or dict.fromkeys((*known_ops(), *typed_ops()))
         return (op_type for op_type in sorted(known) if self._prototype(op_type) is not None)
