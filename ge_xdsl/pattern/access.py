@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import Any, TypeGuard, TypeVar, cast
 
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
+from ge_xdsl.dialects.ge.op import GeOp
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -22,6 +23,11 @@ operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands
 next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 user_of: Callable[[Use], Operation] = attrgetter("_operation")
 next_op: Callable[[Operation], Operation | None] = attrgetter("_next_op")
+
+
+use_index: Callable[[Use], int] = attrgetter("_index")
+type_of: Callable[[SSAValue], Attribute] = attrgetter("_type")
+"""The type of a value; xDSL's property is a Python call."""
 
 
 uses_of: Callable[[Operation], tuple[Use, ...]] = attrgetter("_operand_uses")
@@ -45,6 +51,20 @@ class WideOperands(list[SSAValue]):
         return tuple([value.type for value in self])
 
 
+_GE_CLASSES: set[type[Operation]] = set()
+
+
+def is_ge(op: Operation) -> TypeGuard[GeOp]:
+    """`isinstance(op, GeOp)`, which asks an abstract base class, with a memory."""
+    cls = type(op)
+    if cls in _GE_CLASSES:
+        return True
+    if issubclass(cls, GeOp):
+        _GE_CLASSES.add(cls)
+        return True
+    return False
+
+
 def copy_with(op: OpT, operands: Sequence[SSAValue]) -> OpT:
     """A copy of an op without regions on other operands; attributes are copied, types shared.
 
@@ -55,7 +75,7 @@ def copy_with(op: OpT, operands: Sequence[SSAValue]) -> OpT:
     vars(new).update(
         _operands=SSAValues(operands),
         _operand_uses=uses_made,
-        results=SSAValues([OpResult(r.type, new, i) for i, r in enumerate(op.results)]),
+        results=SSAValues([OpResult(type_of(r), new, i) for i, r in enumerate(op.results)]),
         properties=op.properties.copy(),
         attributes=op.attributes.copy(),
         location=op.location,

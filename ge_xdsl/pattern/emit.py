@@ -134,46 +134,51 @@ class BranchSource:
             operands = operands_of(op)
             if not operands:
                 continue
-            self.lines.append(f"operands = {name}._operands")
-            for i, value in enumerate(operands):
+            parts = [self.operand_name(name, i, value) for i, value in enumerate(operands)]
+            self.lines.append(f"{', '.join(parts)}{',' * (len(parts) == 1)} = {name}._operands")
+            for part, value in zip(parts, operands, strict=True):
                 if isinstance(value, BlockArgument):
-                    self.bind_input(value, f"operands[{i}]")
+                    self.bind_input(value, part)
                 elif (
                     isinstance(value, OpResult)
                     and isinstance(value.op, GeOp)
-                    and self.bind_node(value, value.op, i)
+                    and self.bind_node(value, value.op, part)
                 ):
                     queue.append(value.op)
 
+    def operand_name(self, user: str, index: int, value: SSAValue) -> str:
+        """The variable that an operand is unpacked into: a new input's own one."""
+        if isinstance(value, BlockArgument) and value not in self.bound:
+            self.bound[value] = f"i{value.index}"
+            return f"i{value.index}"
+        return f"{user}_{index}"
+
     def bind_input(self, arg: BlockArgument, source: str) -> None:
         name = f"i{arg.index}"
-        if arg not in self.bound:
-            self.bound[arg] = name
-            self.lines.append(f"{name} = {source}")
-        elif self.config.upstream_quirks:
+        if source == name:
+            return
+        if self.config.upstream_quirks:
             self.lines += [
-                f"value = {source}",
-                f"if value is not {name} and not same_node(value, {name}): {MISS}",
-                f"{name} = value",
+                f"if {source} is not {name} and not same_node({source}, {name}): {MISS}",
+                f"{name} = {source}",
             ]
         else:
             self.lines.append(f"if {source} is not {name}: {MISS}")
 
-    def bind_node(self, value: OpResult, op: GeOp, index: int) -> bool:
-        """Check operand `index` against a pattern op; whether it is met for the first time."""
+    def bind_node(self, value: OpResult, op: GeOp, source: str) -> bool:
+        """Check an operand against a pattern op; whether it is met for the first time."""
         name = self.node_name(op)
         known = op in self.bound
-        self.lines += [f"value = operands[{index}]", f"if type(value) is not OpResult: {MISS}"]
+        self.lines.append(f"if type({source}) is not OpResult: {MISS}")
         if known:
-            self.lines.append(f"if value.op is not {name}: {MISS}")
+            self.lines.append(f"if {source}.op is not {name}: {MISS}")
         else:
-            self.lines.append(f"{name} = value.op")
+            self.lines.append(f"{name} = {source}.op")
             self.check_node(op, name)
             if op.prototype.fixed_results == 1 and op not in self.roots:
-                self.lines.append(f"v{name} = value")
-                self.tensors[op] = f"v{name}"
+                self.tensors[op] = source
         if self._has_many_results(op):
-            self.lines.append(f"if value.index != {value.index}: {MISS}")
+            self.lines.append(f"if {source}.index != {value.index}: {MISS}")
         return not known
 
     def _has_many_results(self, op: GeOp) -> bool:

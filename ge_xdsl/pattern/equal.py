@@ -11,6 +11,7 @@ from xdsl.ir import Attribute
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec, decode
+from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.dialects.ge.weights import WeightAttr, array_of, same_bytes, tensor_of_const
 
 if TYPE_CHECKING:
@@ -95,12 +96,9 @@ _dense_type: Callable[[Attribute], Attribute] = attrgetter("type")
 
 def _same_tensor(a: Attribute, b: Attribute) -> bool:
     """Whether two constants have one shape and element type."""
-    if (
-        type(a) is DenseIntOrFPElementsAttr
-        and type(b) is DenseIntOrFPElementsAttr
-        and _dense_type(a) is _dense_type(b)
-    ):
-        return True
+    if type(a) is DenseIntOrFPElementsAttr and type(b) is DenseIntOrFPElementsAttr:
+        ours, theirs = _dense_type(a), _dense_type(b)
+        return ours is theirs or tensor_of(ours) == tensor_of(theirs)
     return tensor_of_const(a) == tensor_of_const(b)
 
 

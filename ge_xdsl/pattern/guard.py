@@ -64,7 +64,8 @@ class Guard:
         self.indebted = 0
         self.created: list[Operation] = []
         self.erased: list[Operation] = []
-        self._made: dict[Operation, _Step] = {}
+        self._made: dict[int, tuple[Operation, _Step]] = {}
+        """Identity of an op that a rewrite made -> the op and the rewrite."""
 
     def applied(self, rule: str, root: Operation) -> Sequence[Operation]:
         """Note a rewrite; its new ops when they are of all the types that it removed, else ().
@@ -73,27 +74,29 @@ class Guard:
         """
         self.count += 1
         made, created, erased = self._made, self.created, self.erased
-        least = made.pop(root, None)
-        paid, alone = least is None, True
+        found = made.pop(id(root), None)
+        least = None if found is None else found[1]
+        paid, alone, stays = least is None, True, True
         for op in erased:
-            step = made.pop(op, None)
             if op is root:
+                stays = False
                 continue
-            if step is None:
+            found = made.pop(id(op), None)
+            if found is None:
                 paid = True
-            elif least is not None and step is not least:
+            elif least is not None and found[1] is not least:
                 alone = False
-                if step.debt < least.debt:
-                    least = step
+                if found[1].debt < least.debt:
+                    least = found[1]
         if paid or least is None:
             step = _Step(rule, root, None, 0)
         else:
             step = _Step(rule, root, least, least.debt + (len(created) >= len(erased)))
             self.indebted += 1
         for op in created:
-            made[op] = step
-        if root not in erased:
-            made[root] = step
+            made[id(op)] = (op, step)
+        if stays:
+            made[id(root)] = (root, step)
         if step.parent is not None and alone:
             self._compare(step, created or (root,))
         covers = len(created) >= len(erased) and _covers(created, erased or (root,))
@@ -118,7 +121,7 @@ class Guard:
 
     def _shape(self, op: Operation) -> tuple[object, ...]:
         sources = [
-            type(p) if (p := producer(v)) is not None and p in self._made else v
+            type(p) if (p := producer(v)) is not None and id(p) in self._made else v
             for v in operands_of(op)
         ]
         attributes = {k: v for k, v in op.attributes.items() if k not in BOOKKEEPING}

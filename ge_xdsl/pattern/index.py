@@ -132,10 +132,11 @@ class BlockIndex:
 
     def moved(self, op: Operation, index: int) -> None:
         """Note the edge of one operand that reads something new."""
-        value = operands_of(op)[index]
-        if self._readers:
-            self._readers.pop(value, None)
         edges = self._edges
+        if not self._readers and (edges is None or type(op) is ReturnOp):
+            return
+        value = operands_of(op)[index]
+        self._readers.pop(value, None)
         if edges is None or type(op) is ReturnOp:
             return
         if type(value) is OpResult:

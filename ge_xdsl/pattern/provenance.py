@@ -117,27 +117,25 @@ class Origin:
 
     __slots__ = ("passes", "sources")
 
-    def __init__(
-        self, sources: Sequence[Origin | tuple[Attribute, str]], passes: Sequence[str]
-    ) -> None:
+    def __init__(self, sources: Sequence[Origin | Operation], passes: Sequence[str]) -> None:
         self.sources = sources
         self.passes = passes
 
     def pairs(self) -> list[tuple[Attribute, str]]:
         """Original node names and types in order, each node once."""
-        if not any(isinstance(source, Origin) for source in self.sources):
-            return list(dict.fromkeys(cast("Sequence[tuple[Attribute, str]]", self.sources)))
         found: dict[tuple[Attribute, str], None] = {}
         seen: set[int] = set()
-        stack: list[Origin | tuple[Attribute, str]] = [self]
+        stack: list[Origin | Operation] = [self]
         while stack:
             item = stack.pop()
-            if isinstance(item, Origin):
-                if id(item) not in seen:
-                    seen.add(id(item))
-                    stack += reversed(item.sources)
-            else:
-                found[item] = None
+            if isinstance(item, Operation):
+                if len(item.attributes) > 1 and ORIGIN_NAMES in item.attributes:
+                    found.update(dict.fromkeys(_recorded(item)))
+                else:
+                    found[item.attributes.get(NAME, NAMELESS), item.name.removeprefix("ge.")] = None
+            elif id(item) not in seen:
+                seen.add(id(item))
+                stack += reversed(item.sources)
         return list(found)
 
 
@@ -148,35 +146,33 @@ class Origins:
     """
 
     def __init__(self) -> None:
-        self.made: dict[Operation, Origin] = {}
+        self.made: dict[int, tuple[Operation, Origin]] = {}
+        """Identity of a new node -> the node and its origin."""
 
     def record(self, new: Sequence[GeOp], replaced: Sequence[Operation], pass_name: str) -> None:
         """Note that `new` replaces `replaced`."""
-        sources: list[Origin | tuple[Attribute, str]] = []
-        passes: list[str] = []
+        made = self.made
+        sources: list[Origin | Operation] = []
+        passes: dict[str, None] = {}
         for op in replaced:
-            known = self.made.get(op)
+            known = made.get(id(op))
             if known is not None:
-                sources.append(known)
-                passes += known.passes
-            else:
-                attrs = op.attributes
-                if ORIGIN_NAMES in attrs:
-                    sources += _recorded(op)
-                else:
-                    sources.append((attrs.get(NAME, NAMELESS), op.name.removeprefix("ge.")))
-                if PASS_NAME in attrs:
-                    passes += _strings(attrs[PASS_NAME])
+                sources.append(known[1])
+                passes.update(dict.fromkeys(known[1].passes))
+                continue
+            sources.append(op)
+            if len(op.attributes) > 1 and PASS_NAME in op.attributes:
+                passes.update(dict.fromkeys(_strings(op.attributes[PASS_NAME])))
         if pass_name:
-            passes.append(pass_name)
-        origin = Origin(sources, tuple(dict.fromkeys(passes)))
+            passes[pass_name] = None
+        origin = Origin(sources, tuple(passes))
         for op in new:
-            self.made[op] = origin
+            made[id(op)] = (op, origin)
 
     def flush(self) -> None:
         """Write the lists to the nodes."""
         written: dict[int, tuple[Attribute, Attribute, Attribute]] = {}
-        for op, origin in self.made.items():
+        for op, origin in self.made.values():
             if op.parent is None:
                 continue
             attrs = written.get(id(origin))
@@ -219,7 +215,7 @@ def _strings(attr: Attribute | None) -> list[str]:
     return [item.data for item in items if isinstance(item, StringAttr)]
 
 
-def _held(nodes: Sequence[Operation]) -> list[Operation]:
+def held_nodes(nodes: Sequence[Operation]) -> list[Operation]:
     """The nodes with an attribute that fusing looks at; most have only their name."""
     return [
         op for op in nodes if len(op.attributes) > 1 and not INHERITED.isdisjoint(op.attributes)
@@ -228,7 +224,7 @@ def _held(nodes: Sequence[Operation]) -> list[Operation]:
 
 def inherit(new: Sequence[GeOp], replaced: Sequence[Operation]) -> None:
     """Copy the inherited attributes to the new nodes that lack them."""
-    held = _held(replaced)
+    held = held_nodes(replaced)
     if not held:
         return
     values = {key: value for key in (*FIRST_SET, *UNIQUE) if (value := _first_set(held, key))}
@@ -285,7 +281,7 @@ def _rank(mode: Attribute) -> int:
 
 def fuse_problem(nodes: Sequence[Operation]) -> str:
     """Why attributes forbid to fuse the nodes, '' when they allow it."""
-    held = _held(nodes)
+    held = held_nodes(nodes)
     for key in UNIQUE if held else ():
         problem = _conflict(held, key)
         if problem:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -38,6 +38,7 @@ from ge_xdsl.pattern.access import (
     copy_with,
     data_uses,
     in_block,
+    is_ge,
     next_op,
     next_use,
     operands_of,
@@ -45,12 +46,15 @@ from ge_xdsl.pattern.access import (
     seal,
     set_operand,
     set_wide_operand,
+    type_of,
+    use_index,
     user_of,
     uses,
 )
 from ge_xdsl.pattern.boundary import Boundary, has_control_edge, makes_cycle
 from ge_xdsl.pattern.order import BlockOrder
-from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, inherit
+from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, held_nodes, inherit
+from ge_xdsl.pattern.result_types import infer_types
 from ge_xdsl.pattern.verify import Verifier
 
 
@@ -160,7 +164,8 @@ def replace_in(
     """
     body = replacement.body.block
     check_counts(boundary, body)
-    problem = fuse_problem(boundary.nodes)
+    held = held_nodes(boundary.nodes)
+    problem = fuse_problem(held) if held else ""
     if not problem and not acyclic and may_cycle(boundary, scope.block):
         cyclic = makes_cycle(boundary.nodes, scope.order, scope.block)
         problem = "it will create cycle after fuse" if cyclic else ""
@@ -169,6 +174,8 @@ def replace_in(
     copy = _Copy(scope, boundary, body)
     if scope.verifier is not None:
         copy.verify(scope, scope.verifier, boundary)
+    if held:
+        inherit(copy.ops, held)
     _commit(scope, boundary, copy)
     return copy.ops
 
@@ -181,16 +188,15 @@ def may_cycle(boundary: Boundary, block: Block) -> bool:
 def check_counts(boundary: Boundary, body: Block) -> None:
     """The replacement has one input per boundary input and one output per boundary output."""
     last = body.last_op
-    counts = (
-        ("input", len(body.args), len(boundary.inputs)),
-        ("output", 0 if last is None else len(operands_of(last)), len(boundary.outputs)),
-    )
-    for word, have, want in counts:
-        if have != want:
-            raise _failure(
-                f"Replacement {word} size: {have} not equal with Boundary {word} size: {want}",
-                boundary,
-            )
+    outputs = 0 if last is None else len(operands_of(last))
+    if len(body.args) != len(boundary.inputs):
+        raise _failure(_sizes("input", len(body.args), len(boundary.inputs)), boundary)
+    if outputs != len(boundary.outputs):
+        raise _failure(_sizes("output", outputs, len(boundary.outputs)), boundary)
+
+
+def _sizes(word: str, have: int, want: int) -> str:
+    return f"Replacement {word} size: {have} not equal with Boundary {word} size: {want}"
 
 
 def _failure(message: str, boundary: Boundary) -> CompileError:
@@ -204,78 +210,92 @@ class _Copy:
     def __init__(self, scope: Scope, boundary: Boundary, body: Block) -> None:
         self.ops: list[GeOp] = []
         self.edges: list[ControlEdgeOp] = []
+        self.values: dict[int, SSAValue] = {}
+        """Identity of a tensor of the replacement -> its counterpart."""
         last = body.last_op
         assert last is not None
-        self.values: dict[SSAValue, SSAValue] = dict(zip(body.args, boundary.inputs, strict=True))
         complete = False
         try:
-            self._clone(body, last, boundary)
-            self.outputs = [self.values[value] for value in operands_of(last)]
+            self._clone(boundary, body, _ops_in(body))
+            self.outputs = [self.values[id(value)] for value in operands_of(last)]
             self._set_types(scope, boundary)
             complete = True
         finally:
-            for op in () if complete else reversed([*self.ops, *self.edges]):
-                op.drop_all_references()
+            if not complete:
+                self._drop()
+
+    def _drop(self) -> None:
+        for op in reversed([*self.ops, *self.edges]):
+            op.drop_all_references()
 
     def verify(self, scope: Scope, verifier: Verifier, boundary: Boundary) -> None:
         """Raise WrongRewrite when the new outputs have other values than the old ones."""
         failure = verifier.check(scope.pass_name, scope.rule, boundary.outputs, self.outputs)
         if failure is not None:
-            for op in reversed([*self.ops, *self.edges]):
-                op.drop_all_references()
+            self._drop()
             raise failure.error()
 
-    def _clone(self, body: Block, last: Operation, boundary: Boundary) -> None:
+    def _clone(self, boundary: Boundary, body: Block, ops: Sequence[Operation]) -> None:
+        """Copy the ops of the replacement, first in their order, else producers first."""
         root = boundary.nodes[0]
-        source = root.source if isinstance(root, GeOp) else None
-        for op in _in_order(body, boundary):
-            if op is last:
-                continue
-            if not isinstance(op, GeOp):
+        source = root.source if is_ge(root) else None
+        values = self.values = {
+            id(arg): value for arg, value in zip(body.args, boundary.inputs, strict=True)
+        }
+        for op in ops:
+            if not is_ge(op):
                 raise _failure(f"replacement holds {op.name}, expected GE ops", boundary)
-            new = _clone(op, self.values)
+            try:
+                operands = [values[id(v)] for v in operands_of(op)]
+            except KeyError:
+                self._clone_sorted(boundary, body, ops)
+                return
+            new = self._clone_regions(op, body) if op.regions else copy_with(op, operands)
+            for old_result, new_result in zip(op.results, new.results, strict=True):
+                values[id(old_result)] = new_result
             new.source = op.source or source
             if type(new) is ControlEdgeOp:
                 self.edges.append(new)
             else:
                 self.ops.append(new)
 
+    def _clone_sorted(self, boundary: Boundary, body: Block, ops: Sequence[Operation]) -> None:
+        """Start again in dependency order; raises CompileError where there is none."""
+        ordered = topological_order(body)
+        if ordered is None:
+            raise _failure("replacement has a cycle, expected none", boundary)
+        inside = set(ordered)
+        if any((p := producer(v)) not in inside and p for op in ops for v in operands_of(op)):
+            raise _failure("replacement reads a tensor of another graph", boundary)
+        self._drop()
+        self.ops, self.edges = [], []
+        self._clone(boundary, body, [op for op in ordered if op is not body.last_op])
+
+    def _clone_regions(self, op: GeOp, body: Block) -> GeOp:
+        """A copy of an op with subgraphs, which may read any tensor of the replacement."""
+        known: list[SSAValue] = [*body.args, *(r for o in body.ops for r in o.results)]
+        return op.clone({v: self.values[id(v)] for v in known if id(v) in self.values})
+
     def _set_types(self, scope: Scope, boundary: Boundary) -> None:
         for op in self.ops if scope.infer else ():
             try:
-                op.update_types()
+                infer_types(op)
             except (VerifyException, ValueError) as error:
                 text = str(error).removeprefix(f"{op.name}: ")
                 raise _failure(f"replacement node {describe(op)}: {text}", boundary) from None
         for k, (new, old) in enumerate(zip(self.outputs, boundary.outputs, strict=True)):
-            _settle(k, new, old, scope.infer, boundary)
+            if type_of(new) is not type_of(old):
+                _settle(k, new, old, scope.infer, boundary)
 
 
-def _in_order(body: Block, boundary: Boundary) -> Sequence[Operation]:
-    """The replacement's ops, producers first."""
-    seen: set[Operation] = set()
+def _ops_in(body: Block) -> list[Operation]:
+    """The ops of a block without its terminator."""
     ops: list[Operation] = []
-    op = body.first_op
-    while op is not None:
-        for value in operands_of(op):
-            if type(value) is OpResult and value.op not in seen:
-                ordered = topological_order(body)
-                if ordered is None:
-                    raise _failure("replacement has a cycle, expected none", boundary)
-                return ordered
-        seen.add(op)
+    op, last = body.first_op, body.last_op
+    while op is not None and op is not last:
         ops.append(op)
         op = next_op(op)
     return ops
-
-
-def _clone(op: GeOp, values: dict[SSAValue, SSAValue]) -> GeOp:
-    """A copy with mapped operands; notes its results in `values`."""
-    if op.regions:
-        return op.clone(values)
-    new = copy_with(op, [values[v] for v in operands_of(op)])
-    values.update(zip(op.results, new.results, strict=True))
-    return new
 
 
 def _settle(k: int, new: SSAValue, old: SSAValue, infer: bool, boundary: Boundary) -> None:
@@ -283,8 +303,6 @@ def _settle(k: int, new: SSAValue, old: SSAValue, infer: bool, boundary: Boundar
 
     A graph input or other tensor that is only passed through keeps its type.
     """
-    if new.type is old.type:
-        return
     ours, theirs = tensor_of(new.type), tensor_of(old.type)
     if infer and not compatible(ours, theirs):
         raise _failure(
@@ -321,7 +339,6 @@ def _commit(scope: Scope, boundary: Boundary, copy: _Copy) -> None:
 
 
 def _name(scope: Scope, new: Sequence[GeOp], nodes: Sequence[Operation]) -> None:
-    inherit(new, nodes)
     scope.origins.record(new, nodes, scope.pass_name)
     joined = "_".join([_node_name(op) for op in nodes])
     for op in new:
@@ -383,8 +400,9 @@ def _rewire(
         while use is not None:
             user, following = user_of(use), next_use(use)
             if type(user) is not ControlEdgeOp:
-                scope.set_operand(user, use.index, target)
-                touched.append((user, use.index))
+                index = use_index(use)
+                scope.set_operand(user, index, target)
+                touched.append((user, index))
                 returned = returned or user is last
             use = following
         if returned and source.type is not target.type:
@@ -463,18 +481,19 @@ def _prune(scope: Scope, nodes: Sequence[Operation], controlled: bool) -> None:
 
     A node with another output in use stays, with what feeds it.
     """
-    inside = set(nodes)
-    queue = deque(nodes)
-    while queue:
-        op = queue.popleft()
-        if op not in inside or _is_read(op):
-            continue
-        inside.discard(op)
-        sources = [p for v in operands_of(op) if (p := producer(v)) in inside]
-        if controlled:
-            _isolate(scope, op)
-        _removed(scope, op)
-        queue += [p for p in sources if p is not None]
+    left = nodes
+    while left:
+        kept: list[Operation] = []
+        for op in left:
+            if _is_read(op):
+                kept.append(op)
+                continue
+            if controlled:
+                _isolate(scope, op)
+            _removed(scope, op)
+        if len(kept) == len(left):
+            return
+        left = kept
 
 
 def _is_read(op: Operation) -> bool:

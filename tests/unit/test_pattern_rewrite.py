@@ -555,6 +555,17 @@ def test_replacement_with_a_cycle_fails() -> None:
         replace(func.body.block, boundary(func, "x", "y"), new)
 
 
+def test_replacement_that_reads_another_graph_fails() -> None:
+    func, other = graph(PAIR), graph(PAIR, "other")
+    module = module_of(func)
+    before = module_text(module)
+    new = graph("a\n n = Neg(a)\n m = Neg(n)\n return m", "r")
+    node(new, "m").operands[0] = node(other, "a").results[0]
+    with pytest.raises(CompileError, match="replacement reads a tensor of another graph"):
+        replace(func.body.block, boundary(func, "x", "y"), new)
+    assert module_text(module) == before
+
+
 def test_boundary_of_another_graph_fails() -> None:
     func, other = graph(PAIR), graph(PAIR, "other")
     module_of(func, other)

@@ -474,6 +474,8 @@ class KnownValues:
     """
 
     current: ClassVar[dict[SSAValue, Any]] = {}
+    reads: ClassVar[int] = 0
+    """How often `constant_of` was asked: what was computed meanwhile may depend on values."""
 
     def __init__(self, values: Mapping[SSAValue, Any]) -> None:
         self.values = dict(values)
@@ -489,15 +491,14 @@ class KnownValues:
 
 def constant_of(value: SSAValue) -> Array | None:
     """The compile-time value of an SSA value: a `Const` or `Constant` with data, else None."""
+    KnownValues.reads += 1
     owner = value.owner
     if isinstance(owner, GeOp) and owner.op_type in CONSTANT_TYPES:
         attr = owner.properties.get("value")
         found = None if attr is None or not _has_data(attr) else decode(attr)
         if found is not None:
             return found
-    if KnownValues.current:
-        return KnownValues.current.get(value)
-    return None
+    return KnownValues.current.get(value)
 
 
 CONSTANT_TYPES = frozenset({"Const", "Constant"})
