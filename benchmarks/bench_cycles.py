@@ -1,4 +1,4 @@
-"""Predicted against published kernel times: `python benchmarks/bench_cycles.py [--json]`."""
+"""Predicted against published kernel times: `python benchmarks/bench_cycles.py [--table]`."""
 
 from __future__ import annotations
 
