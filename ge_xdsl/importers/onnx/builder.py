@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -34,6 +34,9 @@ BUILD_ERRORS = (
 )
 """What building an op on hostile operands or attributes can raise."""
 
+
+HELPER_LIMIT = 2**22
+"""Most elements of a Const that a conversion makes."""
 
 UNKNOWN = Tensor(DataType.DT_UNDEFINED, None)
 
@@ -175,16 +178,26 @@ class Builder:
             self.types[key] = found
         return found
 
-    def helper(self, values: int | Iterable[int], dtype: str) -> SSAValue:
+    def helper(self, values: int | Sequence[int], dtype: str) -> SSAValue:
         """A Const that the conversion of the current node needs: `<node>_Const`."""
         import numpy as np
 
-        numbers = values if isinstance(values, int) else list(values)
+        if not isinstance(values, int):
+            self.check_count(len(values))
+            values = list(values)
         try:
-            array = np.array(numbers, dtype)
+            array = np.array(values, dtype)
         except OverflowError:
-            raise self.error(f"has the numbers {numbers}, expected {dtype}") from None
+            raise self.error(f"has the numbers {values}, expected {dtype}") from None
         return self.const(array, self.part_name("Const"))
+
+    def check_count(self, count: int) -> None:
+        """Refuse to make a Const of more elements than any real model needs: declared sizes,
+        which cost a model nothing, do not fill memory."""
+        if count > HELPER_LIMIT:
+            raise self.error(
+                f"needs a constant of {count} elements, expected at most {HELPER_LIMIT}"
+            )
 
     def floats(self, values: Sequence[float]) -> SSAValue:
         """An f32 Const that the conversion of the current node needs."""

@@ -243,21 +243,14 @@ def scan(node: Node, g: Builder) -> Sequence[SSAValue]:
         node.fail(f"the body has {len(body.output)} outputs, expected {len(node.outputs)}")
     axes = _listed(node, "scan_input_axes", count)
     backward = _listed(node, "scan_input_directions", count)
-    scanned = values[states:]
-    total = g.dim(scanned[0], axes[0])
-    outer = {**captured(node, body), "\0total": total}
-    outer.update((f"\0scanned{k}", value) for k, value in enumerate(scanned))
+    total = g.dim(values[states], axes[0])
+    outer = {**captured(node, body), TOTAL: total}
+    outer.update((f"{SCANNED}{k}", value) for k, value in enumerate(values[states:]))
 
     def step(
         turn: SSAValue, cond: SSAValue, carried: Sequence[SSAValue], inner: Mapping[str, SSAValue]
     ) -> Turn:
-        entries: list[SSAValue] = []
-        for k, (axis, reverse) in enumerate(zip(axes, backward, strict=True)):
-            index = turn
-            if reverse:
-                last = g.part("Sub", g.local(inner["\0total"]), g.scalar(1, "int64"))
-                index = g.part("Sub", last, turn)
-            entries.append(g.take(g.local(inner[f"\0scanned{k}"]), index, axis))
+        entries = _entries(g, turn, inner, axes, backward)
         known = {name: value for name, value in inner.items() if not name.startswith("\0")}
         found = node.scope.run(body, [*carried, *entries], known)
         return Turn(cond, found[:states], found[states:])
@@ -266,10 +259,30 @@ def scan(node: Node, g: Builder) -> Sequence[SSAValue]:
     start = Start(total, g.scalar(True, "bool"), values[:states], outer, prepend)
     results = repeat(node, g, start, step)
     places = _listed(node, "scan_output_axes", outputs)
-    return [
-        *results[:states],
-        *(g.move_first(value, axis) for value, axis in zip(results[states:], places, strict=True)),
-    ]
+    ends = zip(results[states:], places, strict=True)
+    return [*results[:states], *(g.move_first(value, axis) for value, axis in ends)]
+
+
+TOTAL, SCANNED = "\0total", "\0scanned"
+"""Names of the number of turns and of the scan inputs among the captured values."""
+
+
+def _entries(
+    g: Builder,
+    turn: SSAValue,
+    inner: Mapping[str, SSAValue],
+    axes: Sequence[int],
+    backward: Sequence[int],
+) -> list[SSAValue]:
+    """The entry of each scan input for a turn; the last one first where it is read backwards."""
+    found: list[SSAValue] = []
+    for k, (axis, reverse) in enumerate(zip(axes, backward, strict=True)):
+        index = turn
+        if reverse:
+            last = g.part("Sub", g.local(inner[TOTAL]), g.scalar(1, "int64"))
+            index = g.part("Sub", last, turn)
+        found.append(g.take(g.local(inner[f"{SCANNED}{k}"]), index, axis))
+    return found
 
 
 def _listed(node: Node, name: str, count: int) -> list[int]:

@@ -114,6 +114,8 @@ def _transposed_window(
     if wanted is None and not window.auto_pad.startswith("SAME"):
         return window, extra
     sizes = g.static_dims((g.shape(x) or ())[2:] or (DYNAMIC,), "a given output shape")
+    if len(sizes) != rank:
+        node.fail(f"the input is {g.tensor_text(x)}, expected rank {rank + 2}")
     lengths = spans(g.static_dims(kernel, "a given output shape"), window)
     if wanted is None:
         wanted = [n * s for n, s in zip(sizes, window.strides, strict=True)]

@@ -35,7 +35,7 @@ def _count(g: Builder, limit: SSAValue) -> SSAValue:
     """A number of boxes as an i32 scalar."""
     known = g.known(limit)
     if known is not None and len(known) == 1:
-        return g.scalar(min(known[0], LARGEST), "int32")
+        return g.scalar(max(min(known[0], LARGEST), -1), "int32")
     limited = g.part("Minimum", g.as_scalar(limit), g.like(LARGEST, limit))
     return g.cast(limited, DataType.DT_INT32)
 

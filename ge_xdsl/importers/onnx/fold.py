@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.store import RANK_LIMIT
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
@@ -31,8 +32,11 @@ def col2im(node: Node, g: Builder) -> SSAValue:
     """
     x, image, block = (node.input(k) for k in range(3))
     shape = g.shape(image)
-    if shape is None or len(shape) != 1 or shape[0] < 1:
-        node.fail(f"the image shape is {g.tensor_text(image)}, expected a vector of known length")
+    if shape is None or len(shape) != 1 or not 1 <= shape[0] < RANK_LIMIT:
+        node.fail(
+            f"the image shape is {g.tensor_text(image)}, expected a vector of 1 to "
+            f"{RANK_LIMIT - 1} sizes"
+        )
     rank = shape[0]
     places = [_places(node, g, image, block, k, rank) for k in range(rank)]
     total = g.part("ReduceProd", image, g.helper([0], "int32"), keep_dims=False)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, tensor_of
+from ge_xdsl.importers.onnx.order import check_text
 from ge_xdsl.importers.onnx.tensors import ELEMENT_TYPES
 
 if TYPE_CHECKING:
@@ -79,6 +80,7 @@ def _body(schema: Any, node: Node, proto: NodeProto) -> bytes | None:
     if not versions:
         return None
     types = [_type_of(value.type if value is not None else None) for value in node.inputs]
+    check_text(*node.attrs)
     resolved = type(proto)()
     resolved.CopyFrom(proto)
     del resolved.attribute[:]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
@@ -55,6 +56,7 @@ def window_sums(
     sizes, ones = shape[2:], list(kernel)
     if rank == 1:
         wide, sizes, ones = wide.widened(), [1, *sizes], [1, *ones]
+    g.check_count(prod(ones))
     planes = g.part("Reshape", x, g.helper([-1, 1, *sizes], "int64"))
     weight = g.const(np.ones([1, 1, *ones], numpy_dtype(g.dtype(x))), g.part_name("Const"))
     y = g.part(
@@ -77,6 +79,7 @@ def window_means(
     total = window_sums(g, x, kernel, window, ceil_mode)
     shape = g.static_dims(g.shape(x) or (DYNAMIC,), "dilations or ceil_mode")
     windows = counts(shape[2:], kernel, window, ceil_mode)
+    g.check_count(max(prod(windows), *windows) * max(kernel))
     half = len(kernel)
     along: list[Array] = []
     for k, count in enumerate(windows):
