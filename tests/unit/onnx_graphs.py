@@ -104,3 +104,32 @@ def check(made, inputs, tolerance=1e-5):
             np.testing.assert_allclose(ours, theirs, rtol=0, atol=limit, equal_nan=True)
         else:
             np.testing.assert_array_equal(ours, theirs)
+
+
+# One op per model
+
+
+def f32(*shape, seed=0, low=-2.0, high=2.0):
+    return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)
+
+
+def i64(*values):
+    return np.array(values, np.int64)
+
+
+def case(op, operands, opsets, outputs=1, consts=(), **attrs):
+    """(id, op, graph inputs, initializers, opsets, number of outputs, attributes).
+
+    `operands` are arrays or None; those at the positions in `consts` are initializers.
+    """
+    text = ",".join(f"{k}={v}" for k, v in attrs.items() if not hasattr(v, "SerializeToString"))
+    return op, operands, opsets, outputs, consts, attrs, f"{op}({text})"
+
+
+def build(op, operands, opset, outputs, consts, attrs):
+    names = [f"x{k}" if a is not None else "" for k, a in enumerate(operands)]
+    arrays = {n: np.asarray(a) for n, a in zip(names, operands, strict=True) if n}
+    constants = {f"x{k}": arrays.pop(f"x{k}") for k in consts}
+    results = [f"y{k}" for k in range(outputs)]
+    node = helper.make_node(op, names, results, name="node", **attrs)
+    return model([node], arrays, results, opset, constants), arrays

@@ -235,10 +235,10 @@ REFUSED = {
     ),
     "output unsupported": (
         with_nodes(
-            node("MaxPool", ["x"], ["y", "indices"], "n", kernel_shape=[2, 2]),
+            node("AveragePool", ["x"], ["y", "indices"], "n", kernel_shape=[2, 2]),
             inputs={"x": np.ones((1, 1, 4, 4), np.float32)},
         ),
-        "error: MaxPool 'n': output 1 is asked for, expected only the first 1",
+        "error: AveragePool 'n': output 1 is asked for, expected only the first 1",
     ),
 }
 
@@ -268,7 +268,7 @@ VALUE = numpy_helper.from_array(LONG)
 
 UNSUPPORTED = [
     (one("Cast", [X], to=18), "attribute 'to': element type is FLOAT8E4M3FNUZ, expected one"),
-    (one("Cast", [X], 19, to=10, saturate=0), "attribute 'saturate' is 0, expected 1"),
+    (one("CastLike", [X, X], 25, round_mode="down"), "attribute 'round_mode' is 'down', expected"),
     (one("Cast", [X], 25, to=10, round_mode="down"), "attribute 'round_mode' is 'down', expected"),
     (one("Gelu", [X], 20, approximate="x"), "attribute 'approximate' is 'x', expected 'none' or"),
     (one("Softmax", [X], 11, axis=5), r"attribute 'axis' is 5, expected one in \[-2, 2\]"),
@@ -277,16 +277,8 @@ UNSUPPORTED = [
         one("Clip", [X, LONG, LONG], constants=["x1", "x2"]),
         "a limit is tensor<3xf32>, expected one element",
     ),
-    (
-        one("Clip", [X, np.float32(2), np.float32(1)], constants=["x1", "x2"]),
-        "the limits are 2.0 and 1.0, expected the lower one first",
-    ),
-    (
-        one("ReduceMax", [X > 0, PADS], 20, noop_with_empty_axes=1),
-        "attribute 'noop_with_empty_axes' is 1, expected 0 for BOOL",
-    ),
     (one("Clip", [X.astype(np.int32)], 7, min=-9e9), ".* is no DT_INT32, "),
-    (one("Conv", [IMAGE[0], FILTER[0, 0]]), r"the input has rank 2, expected 3 or 4"),
+    (one("Conv", [IMAGE[0], FILTER[0, 0]]), r"the input has rank 2, expected 3 to 5"),
     (
         one("Conv", [IMAGE, FILTER], kernel_shape=[2, 2]),
         r"attribute 'kernel_shape' is \[2, 2\], expected \[3, 3\] as in W",
@@ -314,23 +306,6 @@ UNSUPPORTED = [
         r"the input has rank 4, expected 3 for the kernel \[2\]",
     ),
     (
-        one("MaxPool", [IMAGE], kernel_shape=[2, 2], dilations=[2, 1]),
-        r"attribute 'dilations' is \[2, 1\], expected \[1, 1\]",
-    ),
-    (
-        one("MaxPool", [IMAGE], kernel_shape=[2, 2], storage_order=1),
-        "attribute 'storage_order' is 1, expected 0",
-    ),
-    (
-        one("AveragePool", [IMAGE], kernel_shape=[2, 2], strides=[3, 3], pads=[0, 0, 1, 1],
-            ceil_mode=1),
-        "ceil_mode adds a window that starts in the padding, expected none",
-    ),
-    (
-        one("BatchNormalization", [IMAGE, *[IMAGE[0, :, 0, 0]] * 4], 15, training_mode=1),
-        "attribute 'training_mode' is 1, expected 0",
-    ),
-    (
         one("LayerNormalization", [X, X[0]], 17, stash_type=16),
         "attribute 'stash_type' is 16, expected 1",
     ),
@@ -354,7 +329,6 @@ UNSUPPORTED = [
     (one("Unsqueeze", [X], 11), "attribute 'axes' is missing, it is required"),
     (one("Slice", [X], 9, starts=[0]), "attribute 'starts' or 'ends' is missing, both are req"),
     (one("Pad", [X, PADS], mode="mirror"), "attribute 'mode' is 'mirror', expected one of const"),
-    (one("Pad", [X, PADS, None, PADS], 18), "pads or axes are no constants, expected both to be"),
     (
         one("Pad", [X, PADS, None, PADS], 18, ["x1", "x3"]),
         r"pads are \[1, 1\] for axes \[1, 1\], expected two per axis in rank 2",
@@ -363,7 +337,7 @@ UNSUPPORTED = [
         one("Split", [X], 18, num_outputs=3),
         "attribute 'num_outputs' is 3, expected 1, the number of outputs",
     ),
-    (one("Split", [X], 18, num_outputs=1, axis=2), r"attribute 'axis' is 2, expected one in \["),
+    (one("Split", [X], 18, num_outputs=1, axis=2), r"the axis is 2, expected one in \[-2, 2\)"),
     (
         one("Transpose", [X], perm=[2**40, 0]),
         r"has the numbers \[1099511627776, 0\], expected int32",

@@ -3,18 +3,9 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_graphs import check, imported, model
+from onnx_graphs import build, case, check, f32, i64, imported
 
 from ge_xdsl.dialects.ge.graph import ge_ops
-from ge_xdsl.importers.onnx.table import CONVERTERS
-
-
-def f32(*shape, seed=0, low=-2.0, high=2.0):
-    return np.random.default_rng(seed).uniform(low, high, shape).astype(np.float32)
-
-
-def i64(*values):
-    return np.array(values, np.int64)
 
 
 X = f32(2, 3, 4)
@@ -24,15 +15,6 @@ ROW = f32(2, 4, 9)
 
 def const(name, array):
     return helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array, name))
-
-
-def case(op, operands, opsets, outputs=1, consts=(), **attrs):
-    """(id, op, graph inputs, initializers, opsets, number of outputs, attributes).
-
-    `operands` are arrays or None; those at the positions in `consts` are initializers.
-    """
-    text = ",".join(f"{k}={v}" for k, v in attrs.items() if not hasattr(v, "SerializeToString"))
-    return op, operands, opsets, outputs, consts, attrs, f"{op}({text})"
 
 
 UNARY = "Abs Ceil Cos Erf Exp Floor HardSwish Neg Reciprocal Relu Round Sigmoid Sign Sin Softplus"
@@ -213,15 +195,6 @@ CASES = [
 ]  # fmt: skip
 
 
-def build(op, operands, opset, outputs, consts, attrs):
-    names = [f"x{k}" if a is not None else "" for k, a in enumerate(operands)]
-    arrays = {n: np.asarray(a) for n, a in zip(names, operands, strict=True) if n}
-    constants = {f"x{k}": arrays.pop(f"x{k}") for k in consts}
-    results = [f"y{k}" for k in range(outputs)]
-    node = helper.make_node(op, names, results, name="node", **attrs)
-    return model([node], arrays, results, opset, constants), arrays
-
-
 @pytest.mark.parametrize(
     ("case", "opset"),
     [
@@ -234,10 +207,6 @@ def test_op(case, opset):
     op, operands, _, outputs, consts, attrs = case
     made, inputs = build(op, operands, opset, outputs, consts, attrs)
     check(made, inputs)
-
-
-def test_every_converter_has_a_case():
-    assert {c[0] for c in CASES} == set(CONVERTERS)
 
 
 def ops_of(op, operands, opset=13, outputs=1, consts=(), **attrs):
