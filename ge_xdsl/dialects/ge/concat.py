@@ -16,7 +16,8 @@ from ge_xdsl.dialects.ge.op import (
     variadic,
     variadic_result,
 )
-from ge_xdsl.dialects.ge.operands import check_index, known_int, known_ints, same_dtype
+from ge_xdsl.dialects.ge.elements import one_element_type
+from ge_xdsl.dialects.ge.operands import check_index, known_int, known_ints
 from ge_xdsl.dialects.ge.shapes import add_dims, merge_dim, normalize_axis
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
 
@@ -35,7 +36,7 @@ class _Concatenation(GeOp):
         """The result tensor; all dimensions are unknown while the axis is."""
         if not xs:  # C1
             raise VerifyException("has no x, expected at least one")
-        same_dtype(*xs)  # C2
+        one_element_type(*xs)  # C2
         shapes = [t.shape or (1,) for t in xs if t.shape is not None]
         if not shapes:
             return xs[0].with_shape(None)
@@ -171,6 +172,8 @@ class _EvenSplit(GeOp):
         if x.shape is None or axis is None:
             return _pieces(x, None, (DYNAMIC,) * self.num_split)
         axis = normalize_axis(axis, len(x.shape), "split_dim")  # C2
+        if not x.shape:
+            raise VerifyException("x is a scalar, expected a rank of at least 1")
         size = x.shape[axis]
         if size != DYNAMIC and size % self.num_split:  # C3
             raise VerifyException(
@@ -298,7 +301,7 @@ class PackOp(GeOp):
     def infer(self, x: list[Tensor]) -> Tensor:
         if not x:  # C1
             raise VerifyException("has no x, expected at least one")
-        same_dtype(*x)  # C2
+        one_element_type(*x)  # C2
         shapes = [t.shape for t in x if t.shape is not None]
         if not shapes:
             return x[0].with_shape(None)

@@ -19,6 +19,7 @@ from typing import Any, cast
 
 from xdsl.ir import Attribute
 
+from ge_xdsl.compat.ge._quirks import upstream_quirks
 from ge_xdsl.compat.ge.es.graph_builder import GraphBuilder
 from ge_xdsl.compat.ge.es.subgraphs import attach, check_graphs, graph_list
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
@@ -101,7 +102,7 @@ class OpCall:
         plain = len(self.inputs) + bool(self.builder) + len(self.counts) + len(self.graphs)
         extra = args[plain:]
         named = dict(kwargs)
-        if extra and len(extra) <= len(self.attrs):
+        if extra and len(extra) <= len(self.attrs) and not upstream_quirks():
             by_position = dict(zip(self.attrs, extra, strict=False))
             twice = next((name for name in by_position if name in named), None)
             if twice is not None:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 
 from xdsl.ir import Attribute
 
+from ge_xdsl.compat.ge._quirks import upstream_quirks
 from ge_xdsl.compat.ge.graph.tensor import Tensor
 from ge_xdsl.dialects.ge.op import GeOp, extra_key
 from ge_xdsl.dialects.ge.prototype import AttrKind, decode, encode, kind_of
@@ -94,6 +95,8 @@ def value_of(attr: Attribute) -> Any:
             raise RuntimeError(f"Failed to read the tensor: {error}") from None
     value: Any = decode(attr)
     if value == ():
+        if upstream_quirks():
+            raise RuntimeError("Failed to get list value: the list is empty")
         return []
     if kind is None or kind == "ListListInt":
         raise RuntimeError(f"Unsupported attribute type: {attr.name}")

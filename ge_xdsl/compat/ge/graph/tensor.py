@@ -9,6 +9,7 @@ import itertools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
+from ge_xdsl.compat.ge._quirks import upstream_quirks
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, Shape, TensorDesc, is_int_list
 from ge_xdsl.compat.ge.graph.types import Placement
 from ge_xdsl.dialects.ge.types import DataType, Format, dtype_of_numpy, numpy_dtype
@@ -31,6 +32,9 @@ _CONSTRUCTIBLE = frozenset(
         DataType.DT_BOOL,
     }
 )
+
+
+_READABLE_IN_GE = (_CONSTRUCTIBLE - {DataType.DT_BOOL}) | {DataType.DT_DOUBLE}
 
 
 class Tensor(NotCopyable):
@@ -128,6 +132,8 @@ class Tensor(NotCopyable):
         """A number for a scalar, else nested lists; raises ValueError for a tensor without data."""
         if self._array is None:
             raise ValueError("tensor has no data, expected values")
+        if upstream_quirks():
+            return _as_in_ge(self._array, self._data_type)
         if self._array.dtype.kind == "V":  # ml_dtypes types: float is the exact wider type
             return self._array.astype("float64").tolist()
         return self._array.tolist()
@@ -158,6 +164,21 @@ class Tensor(NotCopyable):
             f"\n{pad}shape is {list(self._shape)},"
             f"\n{pad}data is {self.get_data()}\n{pad}"
         )
+
+
+def _as_in_ge(array: Array, dtype: DataType) -> Any:
+    """What GE reads: floats with six decimals, and no values of a few kinds."""
+    if dtype not in _READABLE_IN_GE or not array.size:
+        raise ValueError(f"Invalid item: GE reads no values of {dtype.name} {list(array.shape)}")
+    if array.dtype.kind != "f":
+        return array.tolist()
+    return _rounded(array.astype("float64").tolist())
+
+
+def _rounded(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_rounded(item) for item in cast("list[Any]", value)]
+    return float(f"{value:.6f}")
 
 
 def _element_count(shape: Shape) -> int:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult
 
+from ge_xdsl.compat.ge._quirks import upstream_quirks
 from ge_xdsl.compat.ge.es.tensor_holder import TensorHolder
 from ge_xdsl.compat.ge.graph.graph import Graph, take_function
 from ge_xdsl.compat.ge.graph.node import Node, handle_behind, node_of
@@ -113,7 +114,8 @@ class Pattern:
         value = tensor._handle
         handle = ports.handle_of(value)
         assert isinstance(handle, BlockArgument | GeOp)
-        index = value.index if isinstance(value, OpResult) else 0
+        exact = isinstance(value, OpResult) and not upstream_quirks()
+        index = value.index if exact and isinstance(value, OpResult) else 0
         self._captures.append((handle, index))
         return self
 
@@ -172,6 +174,12 @@ class MatchResult:
         match = self._live()
         if not isinstance(capture_index, int) or capture_index < 0:  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError("capture_index must be a non-negative integer")
+        captures = match.graph.captures
+        hidden = capture_index < len(captures) and (
+            captures[capture_index] in captures[capture_index + 1 :]
+        )
+        if hidden and upstream_quirks():
+            raise RuntimeError("Failed to get captured tensor from MatchResult: captured again")
         try:
             handle, index = match.captured(capture_index)
         except CompileError as error:
