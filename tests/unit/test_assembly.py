@@ -33,6 +33,9 @@ BODIES = {
         '%m = ge.Relu(%x) {_label = "a \\22b\\22", ge.pass_name = ["P", "Q"]} : '
         "(tensor<2x3xf32>) -> tensor<2x3xf32>"
     ),
+    "attribute name that is no word": (
+        '%m = ge.Relu(%x) {"_a b" = 1 : i64, "ge.x:0" = "v"} : (tensor<2x3xf32>) -> tensor<2x3xf32>'
+    ),
     "name that SSA cannot hold": (
         '%a_b_0 = ge.Relu(%x) {ge.name = "a/b:0"} : (tensor<2x3xf32>) -> tensor<2x3xf32>'
     ),
@@ -149,6 +152,48 @@ MISTAKES = {
     "undefined value": (f"%y = ge.Relu(%z) : ({T}) -> {T}", "%z"),
     "unterminated": ("%y = ge.Relu(", "f.mlir:"),
 }
+
+
+LEFTOVERS = {
+    "after attributes": (
+        "%y = ge.Relu(%x) {_a = 1} rest {_b = 2} : (tensor<2xf32>) -> tensor<2xf32>",
+        "Expected ':'",
+    ),
+    "after operand types": (
+        "%y = ge.Relu(%x) : (tensor<2xf32>] rest) -> tensor<2xf32>",
+        "')' expected",
+    ),
+    "after result types": (
+        "%y = ge.Relu(%x) : (tensor<2xf32>) -> tensor<2xf32>] rest",
+        "in block definition",
+    ),
+    "after operands": (
+        "%y = ge.AddN([%x, %x] rest) {N = 2} : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>",
+        "')' expected",
+    ),
+    "in operands": (
+        "%y = ge.AddN([[%x]) {N = 1} : (tensor<2xf32>) -> tensor<2xf32>",
+        "operand expected",
+    ),
+    "results without parentheses": (
+        "%y:2 = ge.IdentityN([%x, %x]) : (tensor<2xf32>, tensor<2xf32>) -> "
+        "tensor<2xf32>, tensor<2xf32>",
+        "Operation",
+    ),
+    "name that starts with a digit": (
+        "%1y = ge.Relu(%x) : (tensor<2xf32>) -> tensor<2xf32>",
+        "Expected",
+    ),
+}
+
+
+@pytest.mark.parametrize(("line", "text"), LEFTOVERS.values(), ids=LEFTOVERS)
+def test_the_fast_path_takes_no_line_with_leftovers(line, text):
+    source = func(f"  {line}\n  func.return %x : tensor<2xf32>", "%x: tensor<2xf32>")
+    with pytest.raises(CompileError) as caught:
+        parse_module(source, "f.mlir")
+    assert text in caught.value.message
+    assert caught.value.location.line in (2, 3)
 
 
 @pytest.mark.parametrize(("line", "text"), MISTAKES.values(), ids=MISTAKES)

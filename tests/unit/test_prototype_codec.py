@@ -38,6 +38,20 @@ def test_round_trip(kind, value, decoded):
     assert has_kind(attr, kind)
 
 
+def test_values_whose_text_does_not_tell_them_whole():
+    import numpy as np
+
+    low, high = np.arange(2000), np.arange(2000)
+    high[1000] = -1  # in the part that numpy's text leaves out
+    assert decode(encode("ListInt", low)) == tuple(range(2000))
+    assert decode(encode("ListInt", high)) == (*range(1000), -1, *range(1001, 2000))
+    assert decode(encode("ListListInt", [low, high]))[1][1000] == -1
+    for count in range(1, 4):  # each generator may stand where the one before stood
+        assert decode(encode("ListInt", (i for i in range(count)))) == tuple(range(count))
+    assert encode("ListInt", low) is encode("ListInt", tuple(range(2000)))
+    assert encode("String", np.str_("a")) is encode("String", "a")
+
+
 WRONG = [
     ("Int", True, "is True, expected an integer"),
     ("Int", 1.5, "is 1.5, expected an integer"),

@@ -107,7 +107,10 @@ def _print_attrs(op: GeOp, printer: Printer) -> None:
     printer.print_string(" ")
     with printer.in_braces():
         for i, (name, attr, spec) in enumerate(entries):
-            printer.print_string(f", {name} = " if i else f"{name} = ")
+            if i:
+                printer.print_string(", ")
+            printer.print_identifier_or_string_literal(name)
+            printer.print_string(" = ")
             if spec is None or spec.kind == "Tensor":
                 printer.print_attribute(attr)
             else:

@@ -22,10 +22,11 @@ from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
 
 _LINE = re.compile(
-    r"(?:%([\w$.-]+)(?::(\d+))? = )?ge\.(\w+)"
-    r"\(([^()\n]*)\)( \{[^\n]*\})? : \(([^()\n]*)\) -> ([^\n(]+|\([^\n()]*\))\n"
+    r"(?:%(\d+|[A-Za-z_$.-][\w$.-]*)(?::(\d+))? = )?ge\.(\w+)"
+    r"\(([^()\n]*)\)( \{[^\n]*\})? : \(([^()\n]*)\) -> ([^\n(]+|\([^\n()]*\))\n",
+    re.ASCII,
 )
-_ITEM = re.compile(r"(?:(\w+) = )?(%[\w$.#-]+|\[[^\]]*\])")
+_ITEM = re.compile(r"(?:(\w+) = )?(%[\w$.#-]+|\[[^\]]*\])", re.ASCII)
 
 Attrs = tuple[dict[str, Attribute], dict[str, Attribute]]
 
@@ -68,6 +69,8 @@ class LineParser:
         results = self._types(result_types)
         if (1 if count is None else int(count)) != len(results) or (name is None) != (not results):
             return None
+        if len(results) != 1 and result_types[0] != "(":
+            return None
         if len(types) != len(operands) or any(
             value.type is not kind and value.type != kind
             for value, kind in zip(operands, types, strict=True)
@@ -105,7 +108,10 @@ class LineParser:
         slots: list[list[SSAValue]] = [[] for _ in proto.inputs]
         positions = [i for i, io in enumerate(proto.inputs) if io.kind != "optional"]
         seen = 0
-        for item in _ITEM.finditer(text):
+        items = list(_ITEM.finditer(text))
+        if ", ".join(item.group() for item in items) != text:
+            return None
+        for item in items:
             key, value = item.groups()
             if key is None and seen == len(positions):
                 return None
@@ -115,7 +121,8 @@ class LineParser:
                 return None
             if (value[0] == "[") != (proto.inputs[index].kind == "dynamic"):
                 return None
-            names = value.strip("[]").split(", ") if value != "[]" else []
+            inner = value[1:-1] if value[0] == "[" else value
+            names = inner.split(", ") if inner else []
             values = [self._value(n) for n in names]
             if None in values:
                 return None
@@ -140,6 +147,7 @@ class LineParser:
             inner = text[1:-1] if text[:1] == "(" else text
             parser = self.sub_parser(f"[{inner}]")
             found = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_type)
+            _expect_end(parser, len(inner) + 2)
             known = tuple(tensor_of(t).type if is_tensor_type(t) else t for t in found)
             self.types[text] = known
         return known
@@ -150,5 +158,14 @@ class LineParser:
             return {}, {}
         known = self.attrs.get(key)
         if known is None:
-            known = self.attrs[key] = parse_attrs(proto, self.sub_parser(text))
+            parser = self.sub_parser(text)
+            known = parse_attrs(proto, parser)
+            _expect_end(parser, len(text))
+            self.attrs[key] = known
         return dict(known[0]), known[1]
+
+
+def _expect_end(parser: Parser, end: int) -> None:
+    """Raise ParseError, which leaves the line to the general parser, for text after a list."""
+    if parser.pos < end:
+        parser.raise_error("text after the list, expected its end")

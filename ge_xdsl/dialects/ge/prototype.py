@@ -124,6 +124,8 @@ def encode(kind: AttrKind, value: Any) -> Attribute:
     """The interned attribute that holds `value`; raises ValueError when it has another kind."""
     if kind == "Tensor":
         return _tensor(value)
+    if not _is_plain(value):
+        value = _decode(_ENCODERS[kind](value))
     # The text tells apart what compares equal but is not the same: -0.0 and 0.0, True and 1.
     key = (kind, repr(value))
     found = _ENCODED.get(key)
@@ -132,6 +134,21 @@ def encode(kind: AttrKind, value: Any) -> Attribute:
         _ENCODED[key] = found
         _DECODED[id(found)] = (found, _decode(found))
     return found
+
+
+_PLAIN = frozenset({int, float, bool, str, DataType})
+
+
+def _is_plain(value: Any) -> bool:
+    """Whether the text of a value tells it whole: an array's leaves elements out, an iterator's
+    holds an address that another one gets later."""
+    if type(value) in (list, tuple):
+        return all(type(item) in _PLAIN or _is_plain_list(item) for item in value)
+    return type(value) in _PLAIN
+
+
+def _is_plain_list(value: Any) -> bool:
+    return type(value) in (list, tuple) and all(type(item) in _PLAIN for item in value)
 
 
 def decode(attr: Attribute) -> Any:
@@ -260,7 +277,7 @@ def _boolean(value: Any) -> bool:
 def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(_wrong_kind("String", value))
-    return value
+    return str.__str__(value)  # of a subclass, the text alone
 
 
 def _dtype(value: Any) -> DataType:

@@ -328,8 +328,8 @@ class GePrinter(Printer):
         self._taken = {}
         if names is not None and _shown_by_arguments(op):
             kept = dict(op.attributes)
+            hidden = string_list(op, INPUT_NAMES)
             del op.attributes[INPUT_NAMES]
-            hidden = string_list_names(kept)
             for arg, name in zip(op.body.block.args, hidden, strict=True):
                 if name:
                     self._ssa_values[arg] = self._unique(name)
@@ -342,12 +342,6 @@ class GePrinter(Printer):
         super().print_op(op)
 
 
-def string_list_names(attributes: dict[str, Attribute]) -> list[str]:
-    """The input names in an attribute dictionary."""
-    attr: Any = attributes[INPUT_NAMES]
-    return [item.data for item in attr.data]
-
-
 def _shown_by_arguments(func: FuncOp) -> bool:
     names = string_list(func, INPUT_NAMES)
     args = func.body.block.args
@@ -356,7 +350,6 @@ def _shown_by_arguments(func: FuncOp) -> bool:
         len(names) == len(args)
         and len(set(real)) == len(real)
         and all(is_ssa_name(n) for n in real)
-        and names == [n if n else "" for n in names]
     )
 
 
