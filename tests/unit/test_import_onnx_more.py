@@ -6,6 +6,7 @@ import pytest
 from onnx_graphs import build, case, check, f32, i64
 
 X = f32(2, 3, 4)
+INFINITE = np.array([np.inf, -np.inf, 1], np.float32)
 IMAGE = f32(2, 4, 9, 8)
 ROW = f32(2, 4, 9)
 VOLUME = f32(1, 2, 5, 6, 4)
@@ -47,9 +48,9 @@ CASES = [
     *(case(op, [X * 0.3], [7]) for op in ("Acos", "Asin", "Atan", "Tan")),
     case("Acosh", [np.abs(X) + 1.5], [9]),
     *(case(op, [X * 0.3], [9]) for op in ("Asinh", "Atanh", "Cosh", "Sinh")),
-    case("IsInf", [np.array([np.inf, -np.inf, 1], "f4")], [10], detect_negative=0),
-    case("IsInf", [np.array([np.inf, -np.inf, 1], "f4")], [10], detect_positive=0),
-    case("IsInf", [np.array([np.inf, -np.inf, 1], "f4")], [10], detect_positive=0, detect_negative=0),
+    case("IsInf", [INFINITE], [10], detect_negative=0),
+    case("IsInf", [INFINITE], [10], detect_positive=0),
+    case("IsInf", [INFINITE], [10], detect_positive=0, detect_negative=0),
     case("Selu", [X], [7], alpha=1.5, gamma=2.0),
     case("Selu", [X], [7]),
     case("PRelu", [IMAGE, f32(4, 1, 1)], [7, 9, 16], consts=(1,)),

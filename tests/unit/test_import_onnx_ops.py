@@ -7,7 +7,6 @@ from onnx_graphs import build, case, check, f32, i64, imported
 
 from ge_xdsl.dialects.ge.graph import ge_ops
 
-
 X = f32(2, 3, 4)
 IMAGE = f32(2, 4, 9, 8)
 ROW = f32(2, 4, 9)

@@ -14,9 +14,7 @@ GEMM = "a w b\n m = MatMul(a, w)\n y = Add(m, b)\n return y"
 
 def sites(count: int, extra: str = "") -> str:
     """Sites of Add(Mul(MatMul)), where the pattern wants Add(MatMul)."""
-    lines = [
-        f"m{i} = MatMul(x, w)\ns{i} = Mul(m{i}, b)\ny{i} = Add(s{i}, b)" for i in range(count)
-    ]
+    lines = [f"m{i} = MatMul(x, w)\ns{i} = Mul(m{i}, b)\ny{i} = Add(s{i}, b)" for i in range(count)]
     outputs = ", ".join(f"y{i}" for i in range(count))
     return "x w b\n" + "\n".join(lines) + extra + f"\nreturn {outputs}"
 

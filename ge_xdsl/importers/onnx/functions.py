@@ -57,6 +57,8 @@ class Functions:
             return None
         function = FunctionProto()
         function.ParseFromString(data)
+        if not function.node:
+            node.fail("the operator set gives no body for the op, expected known ranks and types")
         if not any(key_of(entry.domain, "")[0] == "" for entry in function.opset_import):
             function.opset_import.add(domain="", version=self.opset or defs.onnx_opset_version())
         defaults = {attr.name for attr in function.attribute_proto}
