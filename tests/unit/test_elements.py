@@ -112,6 +112,7 @@ def test_one_element_type_ignores_what_is_undefined():
     open_, f32 = Tensor(DataType.DT_UNDEFINED, None), Tensor(DataType.DT_FLOAT, (2,))
     assert one_element_type(open_, f32, open_) is DataType.DT_FLOAT
     assert one_element_type(open_) is DataType.DT_UNDEFINED
+    assert one_element_type(None, f32, None) is DataType.DT_FLOAT
     require(open_, "x", (), "nothing")
     with pytest.raises(VerifyException, match="x is DT_FLOAT, expected nothing"):
         require(f32, "x", (), "nothing")

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.activation import check_slopes
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import boolean, floating, operand, optional, result, string
 from ge_xdsl.dialects.ge.gradients import Pairwise, sigmoid
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.shapes import broadcast, shape_text
 from ge_xdsl.dialects.ge.suffix import check_floats, one_shape
@@ -44,7 +44,7 @@ class ReluGradOp(GeOp):
     widens = True
 
     def infer(self, gradients: Tensor, features: Tensor) -> Tensor:
-        same_dtype(gradients, features)  # C1
+        one_element_type(gradients, features)  # C1
         return gradients.with_shape(broadcast(gradients.shape, features.shape))  # C2
 
     def evaluate(self, gradients: Array, features: Array) -> Array:
@@ -372,7 +372,7 @@ class _Triple(GeOp):
         names = [io.name for io in self.prototype.inputs]
         given = dict(zip(names, (first, second, third), strict=True))
         check_floats(**given)  # C1
-        same_dtype(first, second, third)  # C1
+        one_element_type(first, second, third)  # C1
         return Tensor(first.dtype, one_shape(**given), first.layout)  # C2
 
 
@@ -447,7 +447,7 @@ class PReluGradOp(GeOp):
 
     def infer(self, grads: Tensor, features: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
         check_floats(grads=grads, features=features, weights=weights)  # C1
-        same_dtype(grads, features, weights)  # C1
+        one_element_type(grads, features, weights)  # C1
         shape = one_shape(grads=grads, features=features)  # C2
         if shape is not None and weights.shape is not None:  # C3
             if len(weights.shape) > 1:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import INDICES, require
+from ge_xdsl.dialects.ge.elements import INDICES, one_element_type, require
 from ge_xdsl.dialects.ge.extents import int_of, merge_shapes
 from ge_xdsl.dialects.ge.fields import boolean, data_type, integer, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int
 from ge_xdsl.dialects.ge.shapes import Shape, normalize_axis
 from ge_xdsl.dialects.ge.types import DYNAMIC, FLOATS, DataType, Tensor, numpy_dtype
 
@@ -192,7 +192,7 @@ class _PutAlong(GeOp):
     updates = operand()
 
     def put_type(self, var: Tensor, indices: Tensor, updates: Tensor, dimension: int) -> Tensor:
-        same_dtype(var, updates)  # C1
+        one_element_type(var, updates)  # C1
         check_index(indices, "indices")  # C2
         gone = without_axis(var.shape, dimension, False)  # C3
         shape = merge_shapes(indices.shape, updates.shape, "shapes of indices and updates")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     floating,
@@ -40,7 +40,6 @@ from ge_xdsl.dialects.ge.heads import (
     weigh,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.suffix import check_floats
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
@@ -93,7 +92,7 @@ class FlashAttentionScoreOp(GeOp):
         layout = self.input_layout
         chosen(layout, "input_layout", ("BSH", "SBH", "BSND", "BNSD"))  # C1
         check_floats(query=query, key=key, value=value)  # C2
-        same_dtype(query, key, value)  # C2
+        one_element_type(query, key, value)  # C2
         kv_heads = self._kv_heads(query.shape, key.shape)
         if kv_heads is None:
             kv_heads, key, value = self.head_num, key.with_shape(None), value.with_shape(None)
@@ -244,7 +243,7 @@ class PromptFlashAttentionOp(_Inference):
         chosen(self.input_layout, "input_layout", self.layouts)  # C1
         chosen(self.sparse_mode, "sparse_mode", (0, 1, 2, 3, 4))  # C6
         require(query, "query", INPUTS, "a floating-point type or DT_INT8")  # C2
-        same_dtype(query, key, value)  # C2
+        one_element_type(query, key, value)  # C2
         layout, out_layout = split_layout(self.input_layout)
         b, n, sq, skv, dv = check_heads(query, key, value, layout, self.head_counts())  # C3
         check_mask_shape(rest[0], "pse_shift", b, n, sq, skv)  # C4

@@ -18,7 +18,7 @@ from ge_xdsl.dialects.ge.elementwise import broadcast_result
 from ge_xdsl.dialects.ge.extents import bounded, count_of, of_rank
 from ge_xdsl.dialects.ge.fields import boolean, data_type, integer, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_scalar
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, tensor_of
 
@@ -292,7 +292,7 @@ class CompareAndBitpackOp(GeOp):
     y = result()
 
     def infer(self, x: Tensor, threshold: Tensor) -> Tensor:
-        same_dtype(x, threshold)  # C1
+        one_element_type(x, threshold)  # C1
         check_scalar(threshold, "threshold")  # C2
         if x.shape is None:
             return Tensor(DataType.DT_UINT8, None)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.extents import bounded
 from ge_xdsl.dialects.ge.op import (
     GeOp,
@@ -20,7 +20,7 @@ from ge_xdsl.dialects.ge.op import (
     result,
     string,
 )
-from ge_xdsl.dialects.ge.operands import check_length, same_dtype
+from ge_xdsl.dialects.ge.operands import check_length
 from ge_xdsl.dialects.ge.recurrent import dims, expect
 from ge_xdsl.dialects.ge.shapes import merge_dim
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
@@ -56,7 +56,7 @@ class IouOp(GeOp):
     widens = True
 
     def infer(self, bboxes: Tensor, gtboxes: Tensor) -> Tensor:
-        same_dtype(bboxes, gtboxes)  # C2
+        one_element_type(bboxes, gtboxes)  # C2
         n, m = rows_of(bboxes, "bboxes"), rows_of(gtboxes, "gtboxes")  # C1
         if self.mode not in ("iou", "iof"):  # C3
             raise VerifyException(f"mode is '{self.mode}', expected 'iou' or 'iof'")
@@ -111,7 +111,7 @@ class BoundingBoxEncodeOp(GeOp):
     widens = True
 
     def infer(self, anchor_box: Tensor, ground_truth_box: Tensor) -> Tensor:
-        same_dtype(anchor_box, ground_truth_box)  # C2
+        one_element_type(anchor_box, ground_truth_box)  # C2
         _four(self.means, "means")  # C3
         _four(self.stds, "stds")
         n, m = rows_of(anchor_box, "anchor_box"), rows_of(ground_truth_box, "ground_truth_box")
@@ -150,7 +150,7 @@ class BoundingBoxDecodeOp(GeOp):
     widens = True
 
     def infer(self, rois: Tensor, deltas: Tensor) -> Tensor:
-        same_dtype(rois, deltas)  # C2
+        one_element_type(rois, deltas)  # C2
         _four(self.means, "means")  # C3
         _four(self.stds, "stds")
         check_length(self.max_shape, 2, "max_shape")
@@ -192,7 +192,7 @@ class DecodeBboxV2Op(GeOp):
     widens = True
 
     def infer(self, boxes: Tensor, anchors: Tensor) -> Tensor:
-        same_dtype(boxes, anchors)  # C2
+        one_element_type(boxes, anchors)  # C2
         _four(self.scales, "scales")  # C3
         if not 0 <= self.decode_clip <= 10:  # C4
             raise VerifyException(f"decode_clip is {self.decode_clip:g}, expected 0 to 10")
@@ -235,7 +235,7 @@ class YoloBoxesEncodeOp(GeOp):
     widens = True
 
     def infer(self, anchor_boxes: Tensor, gt_bboxes: Tensor, stride: Tensor) -> Tensor:
-        same_dtype(anchor_boxes, gt_bboxes)  # C2
+        one_element_type(anchor_boxes, gt_bboxes)  # C2
         require(stride, "stride", {DataType.DT_INT32}, "DT_INT32")
         n, m = rows_of(anchor_boxes, "anchor_boxes"), rows_of(gt_bboxes, "gt_bboxes")  # C1
         rows = merge_dim(n, m, "rows of anchor_boxes and gt_bboxes")

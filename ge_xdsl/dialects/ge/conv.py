@@ -14,10 +14,11 @@ from ge_xdsl.dialects.ge.conv_geometry import (
     correlate,
     result_name,
 )
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.matmul import contract, product_dtype
 from ge_xdsl.dialects.ge.op import integer, integers, operand, optional, result, string
-from ge_xdsl.dialects.ge.operands import check_channels, check_rank, same_dtype, with_layout
+from ge_xdsl.dialects.ge.operands import check_channels, check_rank, with_layout
 from ge_xdsl.dialects.ge.shapes import multiply_dims
 from ge_xdsl.dialects.ge.types import DYNAMIC, Format, Tensor, tensor_of
 from ge_xdsl.dialects.ge.windows import (
@@ -172,7 +173,7 @@ class GroupedConvolution(Convolution):
         self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
     ) -> Tensor:
         """The result tensor; raises for what Conv2D's constraints refuse."""
-        same_dtype(x, filter)  # C5
+        one_element_type(x, filter)  # C5
         self.check_attributes()  # C1 C2 C3
         if offset_w is not None:  # C9
             raise VerifyException("offset_w is given, expected none: GE reserves it")
@@ -290,7 +291,7 @@ class DepthwiseConv2DOp(Convolution):
     def infer(
         self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
     ) -> Tensor:
-        same_dtype(x, filter)  # C5
+        one_element_type(x, filter)  # C5
         self.check_attributes()  # C1 C2 C3
         if offset_w is not None:  # C9
             raise VerifyException("offset_w is given, expected none: GE reserves it")

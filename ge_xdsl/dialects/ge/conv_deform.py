@@ -7,15 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.conv_geometry import ConvolutionGeometry, check_groups, correlate
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import boolean, integer, integers, operand, optional, result, string
-from ge_xdsl.dialects.ge.operands import (
-    check_channels,
-    check_length,
-    check_rank,
-    same_dtype,
-    with_layout,
-)
+from ge_xdsl.dialects.ge.operands import check_channels, check_length, check_rank, with_layout
 from ge_xdsl.dialects.ge.sampling import linear
 from ge_xdsl.dialects.ge.shapes import merge_dim, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, tensor_of
@@ -122,7 +117,7 @@ class DeformableOffsetsOp(_Deformed):
     y = result()
 
     def infer(self, x: Tensor, offsets: Tensor) -> Tensor:
-        same_dtype(x, offsets)  # C5
+        one_element_type(x, offsets)  # C5
         self.check_attributes()  # C1 C2 C3
         check_length(self.ksize, 2, "ksize")  # C2
         if min(self.ksize) < 1:  # C3
@@ -172,7 +167,7 @@ class DeformableConv2DOp(_Deformed):
     y = result()
 
     def infer(self, x: Tensor, filter: Tensor, offsets: Tensor, bias: Tensor | None) -> Tensor:
-        same_dtype(x, filter, offsets, bias)  # C5
+        one_element_type(x, filter, offsets, bias)  # C5
         self.check_attributes()  # C1 C2 C3
         if filter.shape is None:
             counts = self.check_offsets(x, offsets, (DYNAMIC, DYNAMIC))

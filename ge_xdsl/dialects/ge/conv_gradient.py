@@ -8,16 +8,11 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.conv_geometry import ConvolutionGeometry, check_groups, filter_gradient
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import bounded, ints_of
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import boolean, integer, integers, operand, result, string
-from ge_xdsl.dialects.ge.operands import (
-    check_length,
-    check_rank,
-    known_ints,
-    same_dtype,
-    vector_length,
-)
+from ge_xdsl.dialects.ge.operands import check_length, check_rank, known_ints, vector_length
 from ge_xdsl.dialects.ge.shapes import merge_dim
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 from ge_xdsl.dialects.ge.windows import channels_first, spatial_axes
@@ -50,7 +45,7 @@ class FilterGradient(ConvolutionGeometry):
 
     def infer_dw(self, x: Tensor, dy: Tensor, size: Size, name: str = "x") -> Tensor:
         """The result; `name` is x's."""
-        same_dtype(x, dy)  # C5
+        one_element_type(x, dy)  # C5
         self.check_attributes()  # C1 C2 C3
         rank = len(self.data_format)
         if size is not None:

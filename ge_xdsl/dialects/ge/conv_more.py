@@ -8,7 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.conv import GroupedConvolution
 from ge_xdsl.dialects.ge.conv_geometry import correlate, known_mode, result_name
-from ge_xdsl.dialects.ge.elements import convert
+from ge_xdsl.dialects.ge.elements import convert, one_element_type
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.matmul import product_dtype
 from ge_xdsl.dialects.ge.op import (
@@ -21,7 +21,7 @@ from ge_xdsl.dialects.ge.op import (
     result,
     string,
 )
-from ge_xdsl.dialects.ge.operands import check_rank, same_dtype
+from ge_xdsl.dialects.ge.operands import check_rank
 from ge_xdsl.dialects.ge.shapes import merge_dim
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, tensor_of
 from ge_xdsl.dialects.ge.windows import Window, window_count
@@ -265,7 +265,7 @@ class CorrelationOp(GeOp):
     widens = True
 
     def infer(self, filter: Tensor, x: Tensor) -> Tensor:
-        same_dtype(filter, x)  # C5
+        one_element_type(filter, x)  # C5
         dtype = product_dtype(x.dtype)
         for tensor, name in ((filter, "filter"), (x, "x")):  # C1
             if tensor.shape is not None:

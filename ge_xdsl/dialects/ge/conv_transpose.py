@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.conv_geometry import ConvolutionGeometry, spread
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import ints_of
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.matmul import product_dtype
@@ -18,7 +19,6 @@ from ge_xdsl.dialects.ge.operands import (
     check_length,
     check_rank,
     known_ints,
-    same_dtype,
     vector_length,
     with_layout,
 )
@@ -66,7 +66,7 @@ class Adjoint(ConvolutionGeometry):
         self, dy: Tensor, filter: Tensor, size: Size, name: str, bias: Tensor | None = None
     ) -> Tensor:
         """The result for a dy operand called `name`."""
-        same_dtype(dy, filter)  # C5
+        one_element_type(dy, filter)  # C5
         self.check_attributes()  # C1 C2 C3
         rank = len(self.data_format)
         if size is not None:  # C9

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import NO_NUMBERS
+from ge_xdsl.dialects.ge.elements import NO_NUMBERS, one_element_type
 from ge_xdsl.dialects.ge.extents import (
     at_least_rank,
     bounded,
@@ -28,7 +28,7 @@ from ge_xdsl.dialects.ge.fields import (
     result,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar
 from ge_xdsl.dialects.ge.shapes import Shape, multiply_dims, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
@@ -300,7 +300,7 @@ class MatrixDiagPartDOp(_MatrixPart):
 
 class _SetDiag(_MatrixPart):
     def check(self, x: Tensor, diagonal: Tensor) -> Tensor:
-        same_dtype(x, diagonal)  # C2
+        one_element_type(x, diagonal)  # C2
         wanted = self.diagonal_shape(x)
         merge_shapes(diagonal.shape, wanted, "shapes of diagonal and of that of x")  # C3
         return x

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     floating,
@@ -17,7 +17,7 @@ from ge_xdsl.dialects.ge.fields import (
     result,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_scalar
 from ge_xdsl.dialects.ge.shapes import Shape, broadcast, normalize_axes, shape_text
 from ge_xdsl.dialects.ge.suffix import check_floats, one_shape
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
@@ -83,7 +83,7 @@ class DropOutDoMaskOp(GeOp):
 
     def infer(self, x: Tensor, mask: Tensor, keep_prob: Tensor) -> Tensor:
         check_floats(x=x, keep_prob=keep_prob)  # C1
-        same_dtype(x, keep_prob)  # C1
+        one_element_type(x, keep_prob)  # C1
         check_scalar(keep_prob, "keep_prob")  # C2
         require(mask, "mask", (DataType.DT_UINT8,), "DT_UINT8")  # C3
         if mask.rank not in (None, 1):  # C3
@@ -129,7 +129,7 @@ class DropOutDoMaskV3Op(GeOp):
 
     def infer(self, x: Tensor, mask: Tensor, keep_prob: Tensor) -> Tensor:
         check_floats(x=x, keep_prob=keep_prob)  # C1
-        same_dtype(x, keep_prob)  # C1
+        one_element_type(x, keep_prob)  # C1
         check_scalar(keep_prob, "keep_prob")  # C2
         check_mask(mask)  # C3
         _check_bytes(x, mask)  # C4
@@ -220,7 +220,7 @@ class AxpyWithSoftmaxAndDropOutDoMaskOp(GeOp):
 
     def infer(self, x1: Tensor, x2: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         check_floats(x1=x1, x2=x2)  # C1
-        same_dtype(x1, x2)  # C1
+        one_element_type(x1, x2)  # C1
         y = x1.with_shape(one_shape(x1=x1, x2=x2))  # C2
         if y.shape is not None:
             normalize_axes(self.axis, len(y.shape), "axis")  # C3
@@ -335,7 +335,7 @@ class MaskedSoftmaxWithRelPosBiasOp(GeOp):
 
     def infer(self, x: Tensor, atten_mask: Tensor | None, relative_pos_bias: Tensor) -> Tensor:
         check_floats(x=x, relative_pos_bias=relative_pos_bias, atten_mask=atten_mask)  # C1
-        same_dtype(x, atten_mask, relative_pos_bias)  # C1
+        one_element_type(x, atten_mask, relative_pos_bias)  # C1
         if x.rank not in (None, 4, 5):  # C2
             raise VerifyException(f"x is {shape_text(x.shape)}, expected rank 4 or 5")
         if x.shape is not None:

@@ -56,10 +56,15 @@ NO_NUMBERS = frozenset(
 """The data types that no value can be converted to or from."""
 
 
-def one_element_type(*tensors: Tensor) -> DataType:
-    """The element type that all share; an undefined one agrees with any. Raises when two differ."""
+def one_element_type(*tensors: Tensor | None) -> DataType:
+    """The element type that all share which are there; an undefined one agrees with any.
+
+    Raises VerifyException when two differ.
+    """
     found = DataType.DT_UNDEFINED
     for tensor in tensors:
+        if tensor is None:
+            continue
         if found is DataType.DT_UNDEFINED:
             found = tensor.dtype
         elif tensor.dtype not in (found, DataType.DT_UNDEFINED):

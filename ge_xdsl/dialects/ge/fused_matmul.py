@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import of_rank
 from ge_xdsl.dialects.ge.fields import (
     boolean,
@@ -29,7 +30,7 @@ from ge_xdsl.dialects.ge.matmul import (
     product_dtype,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_channels, same_dtype
+from ge_xdsl.dialects.ge.operands import check_channels
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.shapes import (
     Shape,
@@ -112,7 +113,7 @@ class BatchMatMulV3Op(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor, bias: Tensor | None, offset_w: Tensor | None) -> Tensor:
-        same_dtype(x1, x2)  # C3
+        one_element_type(x1, x2)  # C3
         check_reserved(offset_w, self.offset_x)  # C6
         refuse_short(self.enable_hf32)  # C7
         shape = matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
@@ -217,7 +218,7 @@ class TransposeBatchMatMulOp(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor, bias: Tensor | None, scale: Tensor | None) -> Tensor:
-        same_dtype(x1, x2)  # C4
+        one_element_type(x1, x2)  # C4
         refuse_short(self.enable_hf32)  # C7
         if scale is not None:  # C6
             raise VerifyException("scale is given, expected none: its mode is not modelled")
@@ -267,7 +268,7 @@ class FullyConnectionOp(GeOp):
     widens = True
 
     def infer(self, x: Tensor, w: Tensor, b: Tensor | None, offset_w: Tensor | None) -> Tensor:
-        same_dtype(x, w)  # C4
+        one_element_type(x, w)  # C4
         check_reserved(offset_w, self.offset_x)  # C6
         rows = (DYNAMIC, DYNAMIC) if w.shape is None else self._matrix(w.shape)
         n, k = (rows[1], rows[0]) if self.transpose else (rows[0], rows[1])

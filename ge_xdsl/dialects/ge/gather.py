@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import (
     at_least_rank,
     bounded,
@@ -29,7 +30,7 @@ from ge_xdsl.dialects.ge.fields import (
 )
 from ge_xdsl.dialects.ge.index import wrap_indices
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_ints, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_ints
 from ge_xdsl.dialects.ge.scatter_nd import flat_places, indexed_slice, put_at
 from ge_xdsl.dialects.ge.shapes import Shape, broadcast, merge_dim, normalize_axis, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
@@ -358,7 +359,7 @@ class IndexPutV2Op(_Indexed):
         indices: list[Tensor],
     ) -> Tensor:
         check_index(indexed_sizes, "indexed_sizes")  # C1
-        same_dtype(x, value)  # C5
+        one_element_type(x, value)  # C5
         shape = self.indexed_shape(x.shape, indices)
         if shape is not None:
             merge_shapes(
@@ -405,7 +406,7 @@ class SparseToDenseOp(GeOp):
         check_index(indices, "indices")  # C1
         if indices.rank not in (None, 0, 1, 2):  # C2
             raise VerifyException(f"indices has rank {indices.rank}, expected at most 2")
-        same_dtype(values, default_value)  # C3
+        one_element_type(values, default_value)  # C3
         check_scalar(default_value, "default_value")  # C4
         return values.with_shape(listed_shape(self, "output_shape", output_shape))  # C1 C5
 
@@ -441,7 +442,7 @@ class SparseTensorDenseAddOp(GeOp):
     widens = True
 
     def infer(self, x1_indices: Tensor, x1_values: Tensor, x1_shape: Tensor, x2: Tensor) -> Tensor:
-        same_dtype(x1_values, x2)  # C1
+        one_element_type(x1_values, x2)  # C1
         check_index(x1_indices, "x1_indices")  # C2
         of_rank(x1_indices, 2, "x1_indices")  # C2
         of_rank(x1_values, 1, "x1_values")  # C2

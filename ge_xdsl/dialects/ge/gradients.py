@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ge_xdsl.dialects.ge.elements import COMPLEX, FLOATS, require
+from ge_xdsl.dialects.ge.elements import COMPLEX, FLOATS, one_element_type, require
 from ge_xdsl.dialects.ge.extents import at_least_rank
 from ge_xdsl.dialects.ge.fields import boolean, integer, integers, operand, result, string
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.shapes import broadcast, normalize_axes, normalize_axis
 from ge_xdsl.dialects.ge.suffix import check_floats, one_shape
@@ -40,7 +39,7 @@ class Pairwise(GeOp):
         names = [io.name for io in self.prototype.inputs]
         given = dict(zip(names, (first, second), strict=True))
         check_floats(**given)  # C1
-        same_dtype(first, second)  # C1
+        one_element_type(first, second)  # C1
         return Tensor(first.dtype, one_shape(**given), first.layout)  # C2
 
 
@@ -155,7 +154,7 @@ class _Conjugating(_OfOutput):
     def infer(self, first: Tensor, second: Tensor) -> Tensor:
         for tensor, name in ((first, "y"), (second, "dy")):
             require(tensor, name, FLOATS | COMPLEX, "a floating-point or complex type")  # C1
-        same_dtype(first, second)  # C1
+        one_element_type(first, second)  # C1
         return Tensor(first.dtype, one_shape(y=first, dy=second), first.layout)  # C2
 
     def output(self, y: Array) -> Array:
@@ -337,7 +336,7 @@ class ConfusionMulGradOp(GeOp):
     widens = True
 
     def infer(self, input0: Tensor, input1: Tensor, input2: Tensor) -> tuple[Tensor, Tensor]:
-        same_dtype(input0, input1, input2)  # C1
+        one_element_type(input0, input1, input2)  # C1
         shape = one_shape(input0=input0, input1=input1, input2=input2)  # C2
         if shape is None:
             return input0, input1.with_shape(None)
@@ -402,7 +401,7 @@ class _Extremum(GeOp):
     widens = True
 
     def infer(self, grads: Tensor, x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
-        same_dtype(grads, x1, x2)  # C1
+        one_element_type(grads, x1, x2)  # C1
         one_shape(grads=grads, operands=x1.with_shape(broadcast(x1.shape, x2.shape)))  # C2
         return x1, x2
 

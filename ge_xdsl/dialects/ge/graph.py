@@ -131,8 +131,10 @@ def _verify_function(func: FuncOp) -> None:
 
 
 def _verify_nodes(block: Block) -> None:
-    """Node names are unique in their graph, a subgraph's apart, and no operand is open."""
+    """Node names are unique in their graph, a subgraph's apart, no operand is open, and control
+    edges close no cycle."""
     seen: set[str] = set()
+    controlled: GeOp | None = None
     for op in block.ops:
         if not isinstance(op, GeOp):
             continue
@@ -142,6 +144,10 @@ def _verify_nodes(block: Block) -> None:
         seen.add(name)
         if op.op_type == "unconnected":
             raise op_error(op, "an operand is left unconnected, expected a value")
+        if op.op_type == "control_edge":
+            controlled = op
+    if controlled is not None and topological_order(block) is None:
+        raise op_error(controlled, "closes a cycle of edges, expected none")
 
 
 def verify_dominance(block: Block) -> None:
@@ -172,25 +178,42 @@ def _is_visible(value: SSAValue, block: Block) -> bool:
 
 
 def topological_order(block: Block) -> Sequence[Operation] | None:
-    """The ops of a block in dependency order, stable; None when data edges form a cycle."""
-    ops = list(block.ops)
-    position = {op: i for i, op in enumerate(ops)}
-    waiting = {
-        op: len({v.owner for v in op.operands if v.owner in position})  # pyright: ignore[reportArgumentType]
-        for op in ops
-    }
+    """The ops of a block in dependency order, stable; None when edges form a cycle.
+
+    A control edge counts as one: the op that it leads to stands after the op it comes from.
+    """
     import heapq
 
+    ops = list(block.ops)
+    position = {op: i for i, op in enumerate(ops)}
+    after = {op: {use.operation for r in op.results for use in r.uses} for op in ops}
+    for source, target in _control_pairs(ops):
+        after[source].add(target)
+    waiting = dict.fromkeys(ops, 0)
+    for users in after.values():
+        for user in users:
+            if user in waiting:
+                waiting[user] += 1
     ready = [position[op] for op in ops if not waiting[op]]
     heapq.heapify(ready)
     order: list[Operation] = []
     while ready:
         op = ops[heapq.heappop(ready)]
         order.append(op)
-        users = {use.operation for result in op.results for use in result.uses}
-        for user in users:
+        for user in after[op]:
             if user in waiting:
                 waiting[user] -= 1
                 if not waiting[user]:
                     heapq.heappush(ready, position[user])
     return order if len(order) == len(ops) else None
+
+
+def _control_pairs(ops: Sequence[Operation]) -> Iterator[tuple[Operation, Operation]]:
+    """The ops that each control edge among `ops` connects; graph inputs come first anyway."""
+    block = ops[0].parent if ops else None
+    for op in ops:
+        if isinstance(op, GeOp) and op.op_type == "control_edge":
+            source, target = (value.owner for value in op.operands)
+            if isinstance(source, Operation) and isinstance(target, Operation):
+                if source.parent is block and target.parent is block:
+                    yield source, target

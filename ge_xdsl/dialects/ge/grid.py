@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import bounded, ints_of, of_rank
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import GeOp, boolean, integer, operand, result, string
-from ge_xdsl.dialects.ge.operands import known_ints, same_dtype, vector_length
+from ge_xdsl.dialects.ge.operands import known_ints, vector_length
 from ge_xdsl.dialects.ge.sampling import cubic, linear, nearest, pad_position
 from ge_xdsl.dialects.ge.shapes import merge_dim, multiply_dims, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
@@ -49,7 +50,7 @@ class _Sampler(GeOp):
     def sampled(self, x: Tensor, grid: Tensor, ranks: Sequence[int], last: bool = False) -> Tensor:
         """The result [N, C, places...] for an x of one of `ranks`, channels last or not."""
         self.check_modes()
-        same_dtype(x, grid)  # C2
+        one_element_type(x, grid)  # C2
         for tensor, name in ((x, "x"), (grid, "grid")):  # C3
             if tensor.rank is not None and tensor.rank not in ranks:
                 wanted = " or ".join(map(str, ranks))

@@ -561,9 +561,9 @@ class BiasOp(_Blob):
     widens = True
 
     def infer(self, x: Tensor, bias: Tensor) -> Tensor:
-        from ge_xdsl.dialects.ge.operands import same_dtype
+        from ge_xdsl.dialects.ge.elements import one_element_type
 
-        same_dtype(x, bias)  # C1
+        one_element_type(x, bias)  # C1
         self.checked(x, bias, "bias", self.num_axes, self.bias_from_blob)  # C2 C3 C4
         return x
 

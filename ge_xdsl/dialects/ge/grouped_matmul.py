@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.activation import gelu_tanh
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import at_least_rank, of_rank
 from ge_xdsl.dialects.ge.fields import (
     boolean,
@@ -23,7 +24,7 @@ from ge_xdsl.dialects.ge.fields import (
 from ge_xdsl.dialects.ge.gradients import sigmoid
 from ge_xdsl.dialects.ge.matmul import contract
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index
 from ge_xdsl.dialects.ge.rounding import chosen, short_scale, to_codes
 from ge_xdsl.dialects.ge.shapes import Shape, add_dims, merge_dim
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
@@ -94,7 +95,7 @@ class GroupedMatmulOp(GeOp):
         chosen(self.split_item, "split_item", (0, 1) if self.group_type == -1 else (2, 3))  # C2
         self._check_counts(x, weight, bias, group_list)  # C3 C5 C7 C8
         if not any(scales):
-            same_dtype(*x, *weight)  # C6
+            one_element_type(*x, *weight)  # C6
         first = x[0].dtype
         dtype = _RESULTS.get(self.dtype, first) if first is DataType.DT_INT8 else first
         if self.group_type == 2:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import INDICES, require
+from ge_xdsl.dialects.ge.elements import INDICES, one_element_type, require
 from ge_xdsl.dialects.ge.op import GeOp, boolean, data_type, integer, operand, result
 from ge_xdsl.dialects.ge.operands import (
     check_index,
     check_scalar,
     known_int,
     known_ints,
-    same_dtype,
     vector_length,
 )
 from ge_xdsl.dialects.ge.shapes import merge_dim, normalize_axis, shape_text
@@ -168,7 +167,7 @@ class OneHotOp(GeOp):
 
     def infer(self, x: Tensor, depth: Tensor, on_value: Tensor, off_value: Tensor) -> Tensor:
         require(x, "x", _ONE_HOT_TYPES, "DT_UINT8, DT_INT32 or DT_INT64")  # C1
-        same_dtype(on_value, off_value)  # C2
+        one_element_type(on_value, off_value)  # C2
         check_index(depth, "depth")  # C3
         if x.shape is None:
             return on_value.with_shape(None)

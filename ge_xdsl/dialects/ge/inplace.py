@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import at_least_rank, merge_shapes, of_rank
 from ge_xdsl.dialects.ge.fields import integers, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index
 from ge_xdsl.dialects.ge.scatter_nd import put_at
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
 
@@ -24,7 +25,7 @@ class _Rows(GeOp):
     how: ClassVar[str] = "update"
 
     def row_type(self, x: Tensor, count: int, v: Tensor) -> Tensor:
-        same_dtype(x, v)  # C1
+        one_element_type(x, v)  # C1
         at_least_rank(x, 1, "x")  # C2
         wanted = None if x.shape is None else (count, *x.shape[1:])
         merge_shapes(v.shape, wanted, "shapes of v and of the rows")  # C3

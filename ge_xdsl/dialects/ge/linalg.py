@@ -22,7 +22,6 @@ from ge_xdsl.dialects.ge.fields import (
     variadic,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.reduce import reduced_axes
 from ge_xdsl.dialects.ge.shapes import merge_dim, normalize_axis, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
@@ -168,7 +167,7 @@ class _Solve(GeOp):
 
     def check(self, matrix: Tensor, rhs: Tensor) -> Tensor:
         head = _check_square(matrix, "matrix")  # C1 C2 C3
-        same_dtype(matrix, rhs)  # C4
+        one_element_type(matrix, rhs)  # C4
         at_least_rank(rhs, 2, "rhs")  # C5
         if head is None or matrix.shape is None or rhs.shape is None:
             return rhs

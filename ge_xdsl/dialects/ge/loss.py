@@ -23,7 +23,6 @@ from ge_xdsl.dialects.ge.fields import (
     string,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.shapes import Shape, broadcast, merge_dim, shape_text
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 
@@ -217,7 +216,7 @@ class SigmoidCrossEntropyWithLogitsV2Op(_Pair):
         loss = self.pair(predict, target, "predict and target")
         for tensor, name in ((weight, "weight"), (pos_weight, "pos_weight")):
             if tensor is not None:
-                same_dtype(predict, tensor)  # C1
+                one_element_type(predict, tensor)  # C1
                 whole = broadcast(loss.shape, tensor.shape)  # C4
                 merge_shapes(loss.shape, whole, f"shapes of predict and of it with {name}")  # C4
         return _with_reduction(loss, self.reduction)
@@ -370,7 +369,7 @@ class BinaryCrossEntropyOp(_Pair):
     def infer(self, x: Tensor, y: Tensor, weight: Tensor | None) -> Tensor:
         loss = self.pair(x, y, "x and y")
         if weight is not None:
-            same_dtype(x, weight)  # C1
+            one_element_type(x, weight)  # C1
             whole = broadcast(loss.shape, weight.shape)  # C4
             merge_shapes(loss.shape, whole, "shapes of x and of it with weight")  # C4
         return _with_reduction(loss, self.reduction)
@@ -490,7 +489,7 @@ class NLLLossOp(GeOp):
 
     def infer(self, x: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
         require(x, "x", FLOATS, _FLOAT)  # C1
-        same_dtype(x, weight)  # C1
+        one_element_type(x, weight)  # C1
         loss = x.with_shape(_class_shape(x, target, "target"))  # C2
         _check_weight(x, weight)  # C4
         return _with_reduction(loss, self.reduction), x.with_shape(())
@@ -546,7 +545,7 @@ class SoftmaxCrossEntropyLossOp(GeOp):
 
     def infer(self, scores: Tensor, labels: Tensor, weights: Tensor | None) -> list[Tensor]:
         require(scores, "scores", FLOATS, _FLOAT)  # C1
-        same_dtype(scores, weights)  # C1
+        one_element_type(scores, weights)  # C1
         at_least_rank(scores, 2, "scores")  # C5
         loss = scores.with_shape(_class_shape(scores, labels, "labels"))  # C2
         _check_weight(scores, weights)  # C4

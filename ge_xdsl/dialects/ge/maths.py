@@ -21,7 +21,7 @@ from ge_xdsl.dialects.ge.elementwise import Binary, Ternary, broadcast_result
 from ge_xdsl.dialects.ge.extents import merge_shapes
 from ge_xdsl.dialects.ge.fields import boolean, floating, floats, integer, operand, result, variadic
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_scalar
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.dialects.ge.unary import FloatUnary, Unary
 
@@ -391,7 +391,7 @@ class FusedMulAddNOp(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor, x3: Tensor) -> Tensor:
-        same_dtype(x1, x2, x3)  # C1
+        one_element_type(x1, x2, x3)  # C1
         check_scalar(x3, "x3")  # C2
         merge_shapes(x1.shape, x2.shape, "shapes of x1 and x2")  # C3
         return x1

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.op import GeOp, boolean, integer, operand, optional, result
-from ge_xdsl.dialects.ge.operands import check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_scalar
 from ge_xdsl.dialects.ge.shapes import broadcast, merge_dim, shape_text
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 
@@ -90,7 +91,7 @@ class Matrices(GeOp):
     def _infer(
         self, x1: Tensor, x2: Tensor, bias: Tensor | None, swap: tuple[bool, bool]
     ) -> Tensor:
-        same_dtype(x1, x2)  # C3
+        one_element_type(x1, x2)  # C3
         for tensor, name in ((x1, "x1"), (x2, "x2")):  # C1
             if tensor.rank is not None and tensor.rank not in (1, 2):
                 raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank 1 or 2")
@@ -171,7 +172,7 @@ class BatchMatMulOp(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor) -> Tensor:
-        same_dtype(x1, x2)  # C3
+        one_element_type(x1, x2)  # C3
         shape = matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
         return Tensor(product_dtype(x1.dtype), shape)
 
@@ -201,7 +202,7 @@ class BatchMatMulV2Op(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor, bias: Tensor | None, offset_w: Tensor | None) -> Tensor:
-        same_dtype(x1, x2)  # C3
+        one_element_type(x1, x2)  # C3
         check_reserved(offset_w, self.offset_x)  # C6
         shape = matrix_shape(x1.shape, x2.shape, self.adj_x1, self.adj_x2)  # C1 C2 C4
         if bias is not None:
@@ -236,8 +237,8 @@ class GEMMOp(GeOp):
     widens = True
 
     def infer(self, a: Tensor, b: Tensor, c: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
-        same_dtype(a, b)  # C3
-        same_dtype(c, alpha, beta)  # C6
+        one_element_type(a, b)  # C3
+        one_element_type(c, alpha, beta)  # C6
         check_scalar(alpha, "alpha")  # C5
         check_scalar(beta, "beta")
         for tensor, name in ((a, "a"), (b, "b"), (c, "c")):  # C1

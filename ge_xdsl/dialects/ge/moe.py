@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.dropout import softmax
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.extents import merge_shapes, of_rank
 from ge_xdsl.dialects.ge.fields import boolean, floating, integer, operand, optional, result
 from ge_xdsl.dialects.ge.gradients import sigmoid
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.rounding import chosen, to_codes
 from ge_xdsl.dialects.ge.shapes import Shape, merge_dim, multiply_dims, shape_text
 from ge_xdsl.dialects.ge.suffix import check_floats
@@ -384,7 +383,7 @@ class MoeFinalizeRoutingOp(GeOp):
     def infer(self, expanded_x: Tensor, x1: Tensor, *rest: Any) -> Tensor:
         x2, bias, scales, rows, experts = rest
         check_floats(expanded_x=expanded_x, x1=x1, x2=x2, bias=bias, scales=scales)  # C1
-        same_dtype(expanded_x, x1, x2, bias, scales)  # C1
+        one_element_type(expanded_x, x1, x2, bias, scales)  # C1
         columns = DYNAMIC
         given = (("expanded_x", expanded_x), ("x1", x1), ("x2", x2), ("bias", bias))
         for name, tensor in given:  # C2
@@ -466,7 +465,7 @@ class MoeFinalizeRoutingV2Op(GeOp):
     def infer(self, expanded_x: Tensor, rows: Tensor, *rest: Tensor | None) -> Tensor:
         x1, x2, bias, scales, experts = rest
         check_floats(expanded_x=expanded_x, x1=x1, x2=x2, bias=bias, scales=scales)  # C1
-        same_dtype(expanded_x, x1, x2, bias)  # C1
+        one_element_type(expanded_x, x1, x2, bias)  # C1
         chosen(self.drop_pad_mode, "drop_pad_mode", (0, 1, 2, 3))  # C2
         ranks = (2, 3) if self.drop_pad_mode % 2 else (2,)
         if expanded_x.rank is not None and expanded_x.rank not in ranks:  # C3

@@ -57,6 +57,7 @@ from ge_xdsl.dialects.ge.prototype import (
     RESULT_SEGMENTS,
     Io,
     Prototype,
+    check_utf8,
     decode,
     encode,
     normalize,
@@ -176,7 +177,7 @@ class GeOp(Operation):
 
     @node_name.setter
     def node_name(self, name: str) -> None:
-        self.attributes[NAME] = StringAttr(name)
+        self.attributes[NAME] = StringAttr(check_utf8(name))
 
     def operand_counts(self) -> Sequence[int]:
         """How many operands each declared input has, in order."""
@@ -264,7 +265,7 @@ class GeOp(Operation):
             operands=operands,
             result_types=types,
             properties=properties,
-            attributes={NAME: StringAttr(node_name)} if node_name else {},
+            attributes={NAME: StringAttr(check_utf8(node_name))} if node_name else {},
             regions=regions,
         )
         if result_types is None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import INDICES, one_element_type, require
+from ge_xdsl.dialects.ge.elements import INDICES, require
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Layout, Tensor
@@ -54,11 +54,6 @@ def check_scalar(tensor: Tensor, name: str) -> None:
     """A single number: a scalar or one element."""
     if tensor.size() not in (None, 1):
         raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected one element")
-
-
-def same_dtype(*tensors: Tensor | None) -> None:
-    """All operands that are there have one element type."""
-    one_element_type(*(tensor for tensor in tensors if tensor is not None))
 
 
 def check_rank(shape: Sequence[int], rank: int, name: str) -> None:

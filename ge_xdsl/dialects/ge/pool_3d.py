@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import bounded
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import (
@@ -21,7 +22,7 @@ from ge_xdsl.dialects.ge.op import (
     result,
     string,
 )
-from ge_xdsl.dialects.ge.operands import check_length, check_rank, same_dtype, with_layout
+from ge_xdsl.dialects.ge.operands import check_length, check_rank, with_layout
 from ge_xdsl.dialects.ge.pool import divisors, largest, mean
 from ge_xdsl.dialects.ge.shapes import Shape, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
@@ -343,7 +344,7 @@ class AvgPool1DDOp(_Pool1D):
     y = result()
 
     def infer(self, x: Tensor, assist_matrix: Tensor) -> Tensor:
-        same_dtype(x, assist_matrix)  # C6
+        one_element_type(x, assist_matrix)  # C6
         y = with_layout(x, x.dtype, self.pooled(x))
         if y.is_static and assist_matrix.is_static and y.shape != assist_matrix.shape:  # C5
             raise VerifyException(

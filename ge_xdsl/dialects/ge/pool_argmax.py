@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import INDICES, require
+from ge_xdsl.dialects.ge.elements import INDICES, one_element_type, require
 from ge_xdsl.dialects.ge.extents import bounded, merge_shapes
 from ge_xdsl.dialects.ge.op import GeOp, boolean, integer, integers, operand, result, string
-from ge_xdsl.dialects.ge.operands import check_length, same_dtype, with_layout
+from ge_xdsl.dialects.ge.operands import check_length, with_layout
 from ge_xdsl.dialects.ge.pool import PoolGeometry, lowest
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype
@@ -232,7 +232,7 @@ class MaxPoolGradWithArgmaxV3Op(_ArgmaxV3):
     y = result()
 
     def infer(self, x: Tensor, grad: Tensor, argmax: Tensor) -> Tensor:
-        same_dtype(x, grad)  # C7
+        one_element_type(x, grad)  # C7
         require(argmax, "argmax", INDICES, "DT_INT32 or DT_INT64")  # C7
         pooled = self.pooled(x)
         for tensor, name in ((grad, "grad"), (argmax, "argmax")):  # C6

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.fields import boolean, floating, integer, operand, optional, result, string
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_scalar
 from ge_xdsl.dialects.ge.rounding import (
     CODES,
     MODES,
@@ -120,7 +120,7 @@ class AscendQuantV2Op(GeOp):
 
     def infer(self, x: Tensor, scale: Tensor, offset: Tensor | None) -> Tensor:
         check_floats(x=x, scale=scale, offset=offset)  # C1
-        same_dtype(x, scale, offset)  # C1
+        one_element_type(x, scale, offset)  # C1
         if x.shape is not None:
             rank = len(x.shape)
             axis = normalize_axis(self.axis, rank)  # C2
@@ -271,7 +271,7 @@ class AscendAntiQuantV2Op(GeOp):
     def infer(self, x: Tensor, scale: Tensor, offset: Tensor | None) -> Tensor:
         require(x, "x", CODES | SMALL_FLOATS, "DT_INT8, DT_INT4 or an 8-bit float")  # C1
         check_floats(scale=scale, offset=offset)  # C2
-        same_dtype(scale, offset)  # C2
+        one_element_type(scale, offset)  # C2
         if x.shape:
             axes = (-1, -2) if len(x.shape) > 1 else (-1,)
             places(scale, "scale", x.shape, axes)  # C3

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.elements import one_element_type, require
 from ge_xdsl.dialects.ge.extents import of_rank
 from ge_xdsl.dialects.ge.fields import boolean, integer, operand, optional, result
 from ge_xdsl.dialects.ge.matmul import matrix_shape, multiply
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_channels, same_dtype
+from ge_xdsl.dialects.ge.operands import check_channels
 from ge_xdsl.dialects.ge.quant import REAL
 from ge_xdsl.dialects.ge.rounding import CODES, SMALL_FLOATS, chosen_type, short_scale, to_codes
 from ge_xdsl.dialects.ge.shapes import Shape, merge_dim, shape_text
@@ -61,7 +61,7 @@ class QuantBatchMatmulV3Op(GeOp):
         offset, bias, pertoken = rest
         allowed = CODES | SMALL_FLOATS
         require(x1, "x1", allowed, "DT_INT8, DT_INT4 or an 8-bit float")  # C1
-        same_dtype(x1, x2)  # C1
+        one_element_type(x1, x2)  # C1
         for tensor, name in ((x1, "x1"), (x2, "x2")):  # C2
             if tensor.rank is not None and not 2 <= tensor.rank <= 6:
                 raise VerifyException(f"{name} is {shape_text(tensor.shape)}, expected rank 2 to 6")

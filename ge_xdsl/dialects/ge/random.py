@@ -19,7 +19,7 @@ from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.arg import check_index_type
-from ge_xdsl.dialects.ge.elements import FLOATS, NO_NUMBERS, convert, require
+from ge_xdsl.dialects.ge.elements import FLOATS, NO_NUMBERS, convert, one_element_type, require
 from ge_xdsl.dialects.ge.extents import (
     bounded,
     checked_shape,
@@ -31,7 +31,7 @@ from ge_xdsl.dialects.ge.extents import (
 )
 from ge_xdsl.dialects.ge.fields import data_type, integer, operand, optional, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int
 from ge_xdsl.dialects.ge.search import search_rows
 from ge_xdsl.dialects.ge.shapes import Shape, multiply_dims
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
@@ -200,7 +200,7 @@ class RandomUniformIntOp(_Seeded):
         for tensor, name in ((min, "min"), (max, "max")):
             check_index(tensor, name)  # C2
             check_scalar(tensor, name)  # C2
-        same_dtype(min, max)  # C2
+        one_element_type(min, max)  # C2
         return Tensor(min.dtype, listed_shape(self, "shape", shape))  # C1
 
     def evaluate(self, shape: Array, min: Array, max: Array) -> Array:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     booleans,
@@ -22,7 +23,6 @@ from ge_xdsl.dialects.ge.fields import (
     variadic,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.rounding import CODES, SMALL_FLOATS, chosen_type, symmetric, to_codes
 from ge_xdsl.dialects.ge.suffix import (
     check_floats,
@@ -464,7 +464,7 @@ class MultiAddRmsNormDynamicQuantOp(_DynamicQuant):
             raise VerifyException(f"x1 holds {len(x1)} tensors, expected 1 to 5")
         given = {f"x1[{i}]": tensor for i, tensor in enumerate(x1)}
         check_floats(**given, x2=x2, gamma=gamma)  # C2
-        same_dtype(*x1, x2, gamma, *rest)  # C2
+        one_element_type(*x1, x2, gamma, *rest)  # C2
         x = x2.with_shape(one_shape(**given, x2=x2))  # C3
         check_suffix(x.shape, gamma, "gamma")  # C4
         check_smooth(x.shape, rest[0], rest[1])  # C5

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import bounded
 from ge_xdsl.dialects.ge.op import (
     GeOp,
@@ -17,7 +18,6 @@ from ge_xdsl.dialects.ge.op import (
     result,
     string,
 )
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.recurrent import dims, expect
 from ge_xdsl.dialects.ge.sampling import linear
 from ge_xdsl.dialects.ge.shapes import shape_text
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 def pooled(features: Tensor, rois: Tensor, name: str, high: int, wide: int) -> Tensor:
     """[R, C, high, wide] for features called `name`."""
-    same_dtype(features, rois)
+    one_element_type(features, rois)
     if min(high, wide) < 1:
         raise VerifyException(f"pooled sizes are {high} and {wide}, expected positive ones")
     shape = dims(features, 4, name)

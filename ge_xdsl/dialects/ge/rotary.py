@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import merge_shapes, of_rank
 from ge_xdsl.dialects.ge.fields import boolean, floating, integer, operand, optional, result, string
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.shapes import Shape, merge_dim, shape_text
 from ge_xdsl.dialects.ge.suffix import check_floats, root_mean_square
@@ -88,7 +89,7 @@ class RotaryMulOp(GeOp):
 
     def infer(self, x: Tensor, r1: Tensor, r2: Tensor) -> Tensor:
         check_floats(x=x, r1=r1, r2=r2)  # C1
-        same_dtype(x, r1, r2)  # C1
+        one_element_type(x, r1, r2)  # C1
         check_length(x.shape, 2, "x")  # C2
         check_angles(x.shape, r1, "r1")  # C3
         check_angles(x.shape, r2, "r2")  # C3
@@ -121,7 +122,7 @@ class RotaryMulGradOp(GeOp):
 
     def infer(self, x: Tensor, r1: Tensor, r2: Tensor, dy: Tensor) -> tuple[Tensor, ...]:
         check_floats(x=x, r1=r1, r2=r2, dy=dy)  # C1
-        same_dtype(x, r1, r2, dy)  # C1
+        one_element_type(x, r1, r2, dy)  # C1
         check_length(x.shape, 2, "x")  # C2
         check_angles(x.shape, r1, "r1")  # C3
         check_angles(x.shape, r2, "r2")  # C3
@@ -155,7 +156,7 @@ class RotaryPositionEmbeddingOp(GeOp):
 
     def infer(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         check_floats(x=x, cos=cos, sin=sin)  # C1
-        same_dtype(x, cos, sin)  # C1
+        one_element_type(x, cos, sin)  # C1
         chosen(self.mode, "mode", (0, 1, 2, 3))  # C2
         of_rank(x, 4, "x")  # C3
         check_length(x.shape, 4 if self.mode == 2 else 2, "x")  # C3
@@ -193,7 +194,7 @@ class ApplyRotaryPosEmbOp(GeOp):
 
     def infer(self, query: Tensor, key: Tensor, cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
         check_floats(query=query, key=key, cos=cos, sin=sin)  # C1
-        same_dtype(query, key, cos, sin)  # C1
+        one_element_type(query, key, cos, sin)  # C1
         chosen(self.layout, "layout", (1, 2, 3, 4))  # C2
         chosen(self.rotary_mode, "rotary_mode", _MODES)  # C3
         for tensor, name in ((query, "query"), (key, "key")):
@@ -225,7 +226,7 @@ class InterleaveRopeOp(GeOp):
 
     def infer(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
         check_floats(x=x, cos=cos, sin=sin)  # C1
-        same_dtype(x, cos, sin)  # C1
+        one_element_type(x, cos, sin)  # C1
         of_rank(x, 4, "x")  # C2
         check_length(x.shape, 2, "x")  # C2
         check_angles(x.shape, cos, "cos")  # C3

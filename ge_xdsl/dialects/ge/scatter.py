@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, ClassVar
 from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import BOOL, require
+from ge_xdsl.dialects.ge.elements import BOOL, one_element_type, require
 from ge_xdsl.dialects.ge.extents import (
     at_least_rank,
     merge_shapes,
@@ -27,7 +27,7 @@ from ge_xdsl.dialects.ge.fields import (
 )
 from ge_xdsl.dialects.ge.index import wrap_indices
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar
 from ge_xdsl.dialects.ge.scatter_nd import put_at
 from ge_xdsl.dialects.ge.shapes import Shape, broadcast, normalize_axis, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
@@ -59,7 +59,7 @@ class ScatterRows(GeOp):
     how: ClassVar[str] = "update"
 
     def infer(self, var: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        same_dtype(var, updates)  # C1
+        one_element_type(var, updates)  # C1
         check_index(indices, "indices")  # C2
         at_least_rank(var, 1, "var")  # C3
         wanted = _rows_shape(var.shape, indices.shape)
@@ -171,7 +171,7 @@ _REDUCTIONS = {"none": "update", "add": "add", "mul": "mul"}
 
 
 def _check_elements(data: Tensor, indices: Tensor, updates: Tensor, axis: int) -> None:
-    same_dtype(data, updates)  # C1
+    one_element_type(data, updates)  # C1
     check_index(indices, "indices")  # C2
     shape = merge_shapes(indices.shape, updates.shape, "shapes of indices and updates")  # C3
     at_least_rank(data, 1, "the target")  # C4
@@ -288,7 +288,7 @@ class MaskedScatterOp(GeOp):
     y = result()
 
     def infer(self, x: Tensor, mask: Tensor, updates: Tensor) -> Tensor:
-        same_dtype(x, updates)  # C1
+        one_element_type(x, updates)  # C1
         require(mask, "mask", BOOL, "DT_BOOL")  # C2
         shape = broadcast(x.shape, mask.shape)
         merge_shapes(x.shape, shape, "shapes of x and of x with mask")  # C3
@@ -312,7 +312,7 @@ class _Axis(GeOp):
     widens = True
 
     def check_axis(self, var: Tensor, indices: Tensor, updates: Tensor, axis: int) -> None:
-        same_dtype(var, updates)  # C1
+        one_element_type(var, updates)  # C1
         check_index(indices, "indices")  # C2
         of_rank(indices, 1, "indices")  # C2
         at_least_rank(var, 1, "var")  # C3
@@ -376,7 +376,7 @@ class InplaceIndexAddOp(_Axis):
     traits = traits_def()
 
     def infer(self, var: Tensor, indices: Tensor, updates: Tensor, alpha: Tensor | None) -> Tensor:
-        same_dtype(var, alpha)  # C1
+        one_element_type(var, alpha)  # C1
         if alpha is not None:
             check_scalar(alpha, "alpha")  # C5
         self.check_axis(var, indices, updates, self.axis)
@@ -388,7 +388,7 @@ class InplaceIndexAddOp(_Axis):
 
 
 def _check_fill(x: Tensor, indices: Tensor, value: Tensor, name: str, dim: int) -> None:
-    same_dtype(x, value)  # C1
+    one_element_type(x, value)  # C1
     check_index(indices, "indices")  # C2
     check_scalar(value, name)  # C3
     at_least_rank(x, 1, "x")  # C4

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import (
     at_least_rank,
     checked_shape,
@@ -23,7 +24,7 @@ from ge_xdsl.dialects.ge.extents import (
 )
 from ge_xdsl.dialects.ge.fields import boolean, integers, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index
 from ge_xdsl.dialects.ge.shapes import Shape, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
 
@@ -109,7 +110,7 @@ class _Scatter(GeOp):
     how: ClassVar[str] = "update"
 
     def scatter_type(self, target: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
-        same_dtype(target, updates)  # C1
+        one_element_type(target, updates)  # C1
         check_scatter(target.shape, indices, updates, "updates")  # C2 C3 C4
         return target
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.arg import check_index_type
-from ge_xdsl.dialects.ge.elements import HALVES
+from ge_xdsl.dialects.ge.elements import HALVES, one_element_type
 from ge_xdsl.dialects.ge.extents import (
     at_least_rank,
     bounded,
@@ -31,7 +31,7 @@ from ge_xdsl.dialects.ge.fields import (
     string,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int, same_dtype
+from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class SearchSortedOp(GeOp):
     widens = True
 
     def infer(self, sorted_sequence: Tensor, values: Tensor, sorter: Tensor | None) -> Tensor:
-        same_dtype(sorted_sequence, values)  # C1
+        one_element_type(sorted_sequence, values)  # C1
         at_least_rank(sorted_sequence, 1, "sorted_sequence")  # C2
         check_index_type(self.dtype, "dtype")  # C5
         shape = sorted_sequence.shape
@@ -115,7 +115,7 @@ class _Bound(GeOp):
     widens = True
 
     def bound_type(self, sorted_x: Tensor, values: Tensor, out_type: DataType) -> Tensor:
-        same_dtype(sorted_x, values)  # C1
+        one_element_type(sorted_x, values)  # C1
         of_rank(sorted_x, 2, "sorted_x")  # C2
         of_rank(values, 2, "values")  # C2
         check_index_type(out_type, "out_type")  # C4
@@ -209,7 +209,7 @@ class BucketizeV2Op(GeOp):
 
     def infer(self, x: Tensor, boundaries: Tensor) -> Tensor:
         of_rank(boundaries, 1, "boundaries")  # C1
-        same_dtype(x, boundaries)  # C2
+        one_element_type(x, boundaries)  # C2
         return x.with_dtype(DataType.DT_INT32 if self.out_int32 else DataType.DT_INT64)
 
     def evaluate(self, x: Array, boundaries: Array) -> Array:
@@ -299,7 +299,7 @@ class HistogramV2Op(GeOp):
 
     def infer(self, x: Tensor, min: Tensor, max: Tensor) -> Tensor:
         bins = count_of(self.bins, "bins", 1)  # C1
-        same_dtype(x, min, max)  # C2
+        one_element_type(x, min, max)  # C2
         check_scalar(min, "min")  # C2
         check_scalar(max, "max")  # C2
         if self.y_dtype not in (DataType.DT_INT32, DataType.DT_FLOAT):  # C3
@@ -320,7 +320,7 @@ class _FixedWidth(GeOp):
     widens = True
 
     def counted(self, x: Tensor, range: Tensor, bins: int, dtype: int) -> Tensor:
-        same_dtype(x, range)  # C1
+        one_element_type(x, range)  # C1
         if range.size() not in (None, 2):  # C2
             raise VerifyException(f"range has {range.size()} elements, expected 2")
         if dtype != 3:  # C3

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.op import (
     GeOp,
     boolean,
@@ -23,7 +24,6 @@ from ge_xdsl.dialects.ge.operands import (
     check_length,
     check_scalar,
     known_ints,
-    same_dtype,
     vector_length,
 )
 from ge_xdsl.dialects.ge.shapes import normalize_axes, normalize_axis
@@ -495,7 +495,7 @@ class PadV3Op(_Padding):
                 f"mode is '{self.mode}', expected one of {', '.join(_NUMPY_MODES)}"
             )
         if constant_values is not None:
-            same_dtype(x, constant_values)  # C6
+            one_element_type(x, constant_values)  # C6
             check_scalar(constant_values, "constant_values")
         y = self.padded(x, paddings, self.paddings_contiguous)
         flat = known_ints(self, "paddings")

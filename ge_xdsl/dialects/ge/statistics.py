@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import TYPE_CHECKING
 
-from ge_xdsl.dialects.ge.elements import FLOATS, NO_NUMBERS, convert, require
+from ge_xdsl.dialects.ge.elements import FLOATS, NO_NUMBERS, convert, one_element_type, require
 from ge_xdsl.dialects.ge.extents import merge_shapes
 from ge_xdsl.dialects.ge.fields import (
     boolean,
@@ -17,7 +17,6 @@ from ge_xdsl.dialects.ge.fields import (
     result,
 )
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import same_dtype
 from ge_xdsl.dialects.ge.reduce import AttributeReduction, OperandReduction, reduced_axes
 from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype
 
@@ -226,7 +225,7 @@ class SquareSumAllOp(GeOp):
 
     def infer(self, x1: Tensor, x2: Tensor) -> tuple[Tensor, Tensor]:
         require(x1, "x1", FLOATS, _FLOAT)  # C1
-        same_dtype(x1, x2)  # C1
+        one_element_type(x1, x2)  # C1
         merge_shapes(x1.shape, x2.shape, "shapes of x1 and x2")  # C2
         return x1.with_shape(()), x2.with_shape(())
 

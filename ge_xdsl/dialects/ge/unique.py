@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.arg import check_index_type
-from ge_xdsl.dialects.ge.elements import BOOL, INDICES, require
+from ge_xdsl.dialects.ge.elements import BOOL, INDICES, one_element_type, require
 from ge_xdsl.dialects.ge.extents import ints_of, of_rank
 from ge_xdsl.dialects.ge.fields import boolean, data_type, integer, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.operands import known_ints, same_dtype, vector_length
+from ge_xdsl.dialects.ge.operands import known_ints, vector_length
 from ge_xdsl.dialects.ge.shapes import broadcast, normalize_axis
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
@@ -306,7 +306,7 @@ class ListDiffOp(GeOp):
     def infer(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         of_rank(x, 1, "x")  # C1
         of_rank(y, 1, "y")  # C1
-        same_dtype(x, y)  # C2
+        one_element_type(x, y)  # C2
         check_index_type(self.out_idx, "out_idx")  # C3
         return x.with_shape((DYNAMIC,)), Tensor(self.out_idx, (DYNAMIC,))
 
