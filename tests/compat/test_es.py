@@ -17,7 +17,7 @@ from ge.es.all import (
     Relu,
     Split,
 )
-from ge.es.graph_builder import InputType, attr_scope, control_dependency_scope
+from ge.es.graph_builder import attr_scope, control_dependency_scope
 from ge.es.tensor_like import _flatten_and_infer_shape, _unflatten, resolve_builder
 from ge.graph import DataType, Format, Graph, Tensor
 

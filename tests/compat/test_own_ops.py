@@ -1,6 +1,5 @@
 """`ge.custom_op`, `ge.onnx_plugin`, `ge.runtime` and `Operator`: ops of a user's own."""
 
-
 import pytest
 from ge import custom_op, runtime
 from ge.custom_op import (
