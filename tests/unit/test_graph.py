@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from ge_xdsl.dialects.ge.activation import ReluOp
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.elementwise import AddOp
-from ge_xdsl.dialects.ge.graph import main_function, topological_order, verify
+from ge_xdsl.dialects.ge.graph import ge_ops, main_function, topological_order, verify
 from ge_xdsl.dialects.ge.matmul import MatMulOp
 from ge_xdsl.dialects.ge.names import (
     describe,
@@ -107,6 +107,29 @@ def test_topological_order():
     assert [getattr(op, "node_name", "return") for op in order] == ["b", "a", "return"]
     cycle = graph(f"%a = ge.Relu(%b) : ({T}) -> {T}", f"%b = ge.Relu(%a) : ({T}) -> {T}")
     assert topological_order(main_function(cycle).body.block) is None
+
+
+def test_control_edges_order_the_ops_and_close_no_cycle():
+    ops = [f"%a = ge.Relu(%x) : ({T}) -> {T}", f"%b = ge.Abs(%x) : ({T}) -> {T}"]
+    edge = f"ge.control_edge(%b, %a) : ({T}, {T}) -> ()"
+    module = graph(*ops, edge)
+    verify(module)
+    order = topological_order(main_function(module).body.block)
+    assert [op.name for op in order] == ["ge.Abs", "ge.Relu", "ge.control_edge", "func.return"]
+    cycle = graph(ops[0], f"%b = ge.Abs(%a) : ({T}) -> {T}", edge)
+    assert topological_order(main_function(cycle).body.block) is None
+    with pytest.raises(CompileError, match="ge.control_edge: closes a cycle of edges, expected no"):
+        verify(cycle)
+
+
+def test_a_name_that_no_file_can_hold():
+    module = graph(f"%a = ge.Relu(%x) : ({T}) -> {T}")
+    op = next(iter(ge_ops(module)))
+    with pytest.raises(ValueError, match=r"is 'a\\ud800', expected text that UTF-8 can hold"):
+        op.node_name = "a\ud800"
+    with pytest.raises(ValueError, match="expected text that UTF-8 can hold"):
+        type(op).build(op.operands[0], node_name="\ud800")
+    assert op.node_name == "a"
 
 
 def test_names():

@@ -60,6 +60,7 @@ WRONG = [
     ("Float", True, "is True, expected a number"),
     ("Bool", 2, "is 2, expected true or false"),
     ("String", 1, "is 1, expected a string"),
+    ("String", "\ud800", r"is '\\ud800', expected text that UTF-8 can hold"),
     ("Type", 5, "is 5, expected a data type such as DT_FLOAT"),
     ("Type", "DT_FLOAT", "is 'DT_FLOAT', expected a data type"),
     ("ListInt", 3, "is 3, expected a list of integers"),

@@ -214,6 +214,7 @@ def _control_pairs(ops: Sequence[Operation]) -> Iterator[tuple[Operation, Operat
     for op in ops:
         if isinstance(op, GeOp) and op.op_type == "control_edge":
             source, target = (value.owner for value in op.operands)
-            if isinstance(source, Operation) and isinstance(target, Operation):
-                if source.parent is block and target.parent is block:
-                    yield source, target
+            if not isinstance(source, Operation) or not isinstance(target, Operation):
+                continue
+            if source.parent is block and target.parent is block:
+                yield source, target

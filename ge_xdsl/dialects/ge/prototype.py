@@ -277,7 +277,17 @@ def _boolean(value: Any) -> bool:
 def _string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError(_wrong_kind("String", value))
-    return str.__str__(value)  # of a subclass, the text alone
+    return check_utf8(str.__str__(value))  # of a subclass, the text alone
+
+
+def check_utf8(text: str) -> str:
+    """`text`; raises ValueError for half a surrogate pair, which no file can hold."""
+    if not text.isascii():
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            raise ValueError(f"is {text!r}, expected text that UTF-8 can hold") from None
+    return text
 
 
 def _dtype(value: Any) -> DataType:
