@@ -36,7 +36,9 @@ def parser() -> Parser:
     made.add_argument("input", nargs="?", metavar="INPUT", help=".mlir or .onnx file, - for stdin")
     add_pipeline(made)
     made.add_argument("-o", dest="output", metavar="FILE", help="output file, default stdout")
-    made.add_argument("--emit", metavar="FORMAT", help="output format: mlir")
+    made.add_argument(
+        "--emit", metavar="FORMAT", help="output format: mlir; patterns: those of --load as text"
+    )
     flags = {
         "--print-op-generic": "print ops in MLIR's generic form",
         "--print-debuginfo": "print what rewritten nodes came from (files have it)",
@@ -84,6 +86,11 @@ def _main(argv: Sequence[str]) -> int:
 
         output.print_text(describe.answer(args))
         return 0
+    if args.emit == "patterns":
+        from ge_xdsl.cli.patterns import emit_patterns
+
+        load_user_passes(args.load)
+        return emit_patterns(args, session_of_args(args))
     if not args.input:
         raise UsageError("no input given, expected a file or -")
     return Run(args).run()

@@ -7,17 +7,18 @@ the engine runs user passes without knowing how they are written.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TypeAlias
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from xdsl.ir import Block
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import Location
 from ge_xdsl.passes.session import Session
+from ge_xdsl.pattern.pattern_rule import PatternRule
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Outcome
 
@@ -61,6 +62,25 @@ Runner: TypeAlias = Callable[[Block], bool]
 
 
 @dataclass(frozen=True)
+class Contents:
+    """What an instance of a user pass consists of, for tools that look into it."""
+
+    rules: Sequence[PatternRule] = ()
+    """The rules of a pattern pass, in order; those that can never match are left out."""
+    places: Mapping[str, Location | None] = field(default_factory=dict[str, "Location | None"])
+    """Rule name -> where the pattern is written."""
+    op_types: Sequence[str] = ()
+    """What a decompose pass replaces."""
+
+
+@runtime_checkable
+class Inspectable(Protocol):
+    """A runner that shows its contents; the rules work within the `with`."""
+
+    def look(self) -> AbstractContextManager[Contents]: ...
+
+
+@dataclass(frozen=True)
 class UserPass:
     """A registered user pass. `open` makes the instance that serves one stage run."""
 
@@ -70,6 +90,16 @@ class UserPass:
     open: Callable[[StageRun], Runner]
     location: Location | None = None
     key: str = ""
+
+
+def contents(user_pass: UserPass, session: Session) -> AbstractContextManager[Contents]:
+    """The contents of a new instance of a pass; its warnings go to the session.
+
+    Raises PassError when the instance cannot be made.
+    """
+    run = StageRun(session, user_pass.stage, user_pass.name)
+    runner = user_pass.open(run)
+    return runner.look() if isinstance(runner, Inspectable) else nullcontext(Contents())
 
 
 _lock = threading.RLock()

@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
+from contextlib import contextmanager
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
@@ -29,7 +30,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.errors import CompileError, Location, PassError
 from ge_xdsl.passes.loader import cause_of, user_line
-from ge_xdsl.passes.registry import Runner, StageRun, running
+from ge_xdsl.passes.registry import Contents, Runner, StageRun, running
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, decompose, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
@@ -93,6 +94,19 @@ class _Adapter:
 
     def run(self, block: Block, context: PassContext) -> bool:
         raise NotImplementedError
+
+    @contextmanager
+    def look(self) -> Generator[Contents]:
+        """What the instance consists of; hooks called by its rules work within the `with`."""
+        context = PassContext._create_from(self.stage)
+        try:
+            with running(self.stage):
+                yield self.contents(context)
+        finally:
+            context._invalidate()
+
+    def contents(self, context: PassContext) -> Contents:
+        return Contents()
 
     # What a hook's failure becomes
 
@@ -192,6 +206,13 @@ class _PatternAdapter(_Adapter):
             ),
         )
 
+    def contents(self, context: PassContext) -> Contents:
+        found = [self.rule(pattern, context) for pattern in self.patterns()]
+        rules = [rule for rule in found if rule is not None]
+        prefix = f"{type(self.instance).__name__}_"
+        methods = {r.name: r.name.removeprefix(prefix).removesuffix("_pattern") for r in rules}
+        return Contents(rules, {name: self.place(method) for name, method in methods.items()})
+
     def patterns(self) -> Sequence[Pattern]:
         """The patterns of the instance; none, with a warning, when the hook fails."""
         try:
@@ -273,6 +294,9 @@ class _DecomposeAdapter(_Adapter):
             if op_class(op_type) is None:
                 subject, message = unknown_op(op_type)
                 run.session.warn(f"pass '{descriptor.pass_name}': op type {subject} {message}")
+
+    def contents(self, context: PassContext) -> Contents:
+        return Contents(op_types=list(self.descriptor.op_types))
 
     def run(self, block: Block, context: PassContext) -> bool:
         return _driven(

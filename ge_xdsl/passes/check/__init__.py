@@ -1,0 +1,1 @@
+"""What `ge-check` does: lint rules, build graphs from patterns, run passes on them, compare."""

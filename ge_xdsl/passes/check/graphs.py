@@ -1,0 +1,309 @@
+"""Graphs made from a pattern, or around one op type, to try a pass on.
+
+The pattern's own graph is given inputs of several shapes and element types; its variants differ
+in one place each: another constant, another attribute, a second reader of an inner node, swapped
+operands, a copy in between, one tensor in the place of all inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import FunctionType, ModuleOp
+from xdsl.dialects.func import FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
+
+from ge_xdsl.dialects.ge.cast import IdentityOp
+from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
+from ge_xdsl.dialects.ge.names import ensure_names
+from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of, set_type
+from ge_xdsl.dialects.ge.prototype import AttrKind
+from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype, tensor_of
+from ge_xdsl.dialects.ge.weights import const_attr
+from ge_xdsl.errors import CompileError
+from ge_xdsl.passes.extract import extract
+from ge_xdsl.pattern.compile import CompiledPattern
+from ge_xdsl.pattern.graph import PatternGraph
+from ge_xdsl.pattern.match import Match
+
+DTYPES = (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_INT32)
+SHAPES: tuple[tuple[int, ...], ...] = (
+    (4, 4),
+    (2, 3),
+    (3, 4),
+    (4,),
+    (),
+    (1,),
+    (2, 3, 4),
+    (2, 4, 4),
+    (1, 4, 6, 6),
+    (4, 4, 3, 3),
+    (3,),
+    (1, 4),
+    (2, 1, 4, 4),
+)
+"""Shapes that inputs are tried with, the likeliest first."""
+ATTEMPTS = 600
+"""How many assignments of shapes are tried for one graph."""
+GRAPHS = 3
+"""How many assignments of shapes are kept for one graph and element type."""
+_NO_TYPES = (VerifyException, ValueError, CompileError, IndexError, TypeError)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A graph to try a pass on, and what it is."""
+
+    module: ModuleOp
+    variant: str
+    dtype: DataType
+    shapes: tuple[tuple[int, ...], ...]
+
+
+def own_module(graph: PatternGraph) -> ModuleOp:
+    """The pattern's own graph as a module of its own."""
+    module = extract(list(graph.outputs))
+    ensure_names(main_function(module))
+    return module
+
+
+def own_match(pattern: CompiledPattern) -> Match:
+    """The match of a pattern at its own graph; raises CompileError when there is none."""
+    for op in ge_ops(own_module(pattern.graph)):
+        found = pattern.match(op) if type(op) in pattern.root_classes else None
+        if found is not None:
+            return found
+    raise CompileError("does not match its own graph, expected it to", subject=pattern.name)
+
+
+def samples_of(module: ModuleOp) -> Iterator[Sample]:
+    """The graph and its variants with types; element types other than f32 for the graph alone."""
+    for label, variant in variants(module):
+        for dtype in DTYPES:
+            if dtype is DTYPES[0] or label in ("as it is", "another constant"):
+                yield from typed(variant, label, dtype)
+
+
+def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
+    """A graph with up to GRAPHS assignments of shapes to its inputs, constants of `dtype`."""
+    count = len(main_function(module).body.block.args)
+    found = 0
+    for shapes in assignments(count):
+        made = with_types(module, [Tensor(dtype, shape) for shape in shapes])
+        if made is not None:
+            yield Sample(made, label, dtype, shapes)
+            found += 1
+            if found == GRAPHS:
+                return
+
+
+def assignments(count: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+    """Shapes for `count` inputs: mixed ones first, they tell more; then one shape for all."""
+    if len(SHAPES) ** count <= ATTEMPTS:
+        mixed = list(itertools.product(SHAPES, repeat=count))
+    else:
+        rng = random.Random(count)
+        mixed = [tuple(rng.choices(SHAPES[:8], k=count)) for _ in range(ATTEMPTS)]
+        mixed += [tuple(rng.choices(SHAPES, k=count)) for _ in range(ATTEMPTS)]
+    equal = [(shape,) * count for shape in SHAPES]
+    mixed.sort(key=lambda shapes: -len(set(shapes)))
+    first = list(itertools.islice(equal, 1)) if count > 1 else []
+    yield from dict.fromkeys([*first, *mixed, *equal])
+
+
+def with_types(module: ModuleOp, inputs: Sequence[Tensor]) -> ModuleOp | None:
+    """A copy with these input types and what follows from them; None when they do not fit."""
+    copy = module.clone()
+    func = main_function(copy)
+    block = func.body.block
+    try:
+        for arg, tensor in zip(block.args, inputs, strict=True):
+            set_type(arg, tensor.type)
+        for op in block.ops:
+            if isinstance(op, GeOp) and not op.update_types() and not op.has_infer():
+                return None
+        last = block.last_op
+        assert last is not None
+        types = [value.type for value in last.operands]
+        if any(tensor_of(t).dtype == DataType.DT_UNDEFINED for t in types):
+            return None
+        func.function_type = FunctionType.from_lists([a.type for a in block.args], types)
+        verify(copy)
+    except _NO_TYPES:
+        return None
+    return copy
+
+
+# Variants
+
+
+def variants(module: ModuleOp) -> Iterator[tuple[str, ModuleOp]]:
+    """The graph as it is, and with one thing changed."""
+    yield "as it is", module
+    count = len(list(ge_ops(module)))
+    for position in range(count):
+        for label, edit in EDITS:
+            copy = module.clone()
+            op = list(ge_ops(copy))[position]
+            if edit(op):
+                yield label, copy
+        yield from _attribute_variants(module, position)
+    copy = module.clone()
+    if _read_inner_nodes(main_function(copy)):
+        yield "inner nodes are read outside", copy
+    args = main_function(module).body.block.args
+    if len(args) > 1:
+        yield "one tensor for all inputs", _merged(module)
+
+
+def _another_constant(op: GeOp) -> bool:
+    """Change the value of a constant."""
+    value = constant_of(op.results[0]) if op.op_type in CONSTANT_TYPES else None
+    if value is None or value.size == 0 or value.dtype.kind not in "fiu":
+        return False
+    op.properties["value"] = const_attr((value + value.dtype.type(1)).astype(value.dtype))
+    return True
+
+
+def _cast_constant(op: GeOp) -> bool:
+    """Store a constant as half floats."""
+    value = constant_of(op.results[0]) if op.op_type in CONSTANT_TYPES else None
+    if value is None or value.dtype.kind != "f":
+        return False
+    op.properties["value"] = const_attr(value.astype(numpy_dtype(DataType.DT_FLOAT16)))
+    return True
+
+
+def _swapped(op: GeOp) -> bool:
+    """Swap the two operands of an op."""
+    if len(op.operands) != 2 or op.operands[0] is op.operands[1]:
+        return False
+    op.operands = [op.operands[1], op.operands[0]]
+    return True
+
+
+def _copy_between(op: GeOp) -> bool:
+    """Read the first operand that another node gives through an Identity."""
+    for index, value in enumerate(op.operands):
+        if isinstance(value.owner, GeOp) and value.owner.op_type not in CONSTANT_TYPES:
+            between = IdentityOp.build(value, node_name=f"{op.node_name}_between")
+            assert op.parent is not None
+            op.parent.insert_op_before(between, op)
+            op.operands[index] = between.results[0]
+            return True
+    return False
+
+
+EDITS: Sequence[tuple[str, Callable[[GeOp], bool]]] = (
+    ("another constant", _another_constant),
+    ("a constant of half floats", _cast_constant),
+    ("operands swapped", _swapped),
+    ("Identity in between", _copy_between),
+)
+"""Label and what changes one op; False when there is nothing to change."""
+
+
+def _attribute_variants(module: ModuleOp, position: int) -> Iterator[tuple[str, ModuleOp]]:
+    op = list(ge_ops(module))[position]
+    for spec in op.prototype.attrs if op.op_type not in CONSTANT_TYPES else ():
+        for value in other_values(spec.kind, op.get_attr(spec.name)):
+            copy = module.clone()
+            try:
+                list(ge_ops(copy))[position].set_attr(spec.name, value)
+            except ValueError:
+                continue
+            yield f"another {spec.name}", copy
+
+
+def other_values(kind: AttrKind, value: Any) -> Sequence[Any]:
+    """Values to try in the place of an attribute's."""
+    if kind == "Bool":
+        return [not value]
+    if kind == "Int":
+        return [(value or 0) + 1, -1]
+    if kind == "Float":
+        return [(value or 0.0) + 1.0]
+    return []
+
+
+def _read_inner_nodes(func: FuncOp) -> bool:
+    """Return what only nodes read as well."""
+    last = func.body.block.last_op
+    assert last is not None
+    known = set(last.operands)
+    inner = [
+        op.results[0]
+        for op in func.body.block.ops
+        if isinstance(op, GeOp) and op.results and op.results[0] not in known
+    ]
+    if inner:
+        last.operands = [*last.operands, *inner]
+    return bool(inner)
+
+
+def _merged(module: ModuleOp) -> ModuleOp:
+    """A copy in which the first input stands for all."""
+    copy = module.clone()
+    func = main_function(copy)
+    block = func.body.block
+    for arg in list(block.args)[1:]:
+        arg.replace_all_uses_with(block.args[0])
+    last = block.last_op
+    assert last is not None
+    return extract(list(last.operands))
+
+
+# Around one op type
+
+ATTRIBUTES: dict[str, Sequence[Any]] = {
+    "Int": (1, 0, 2),
+    "Float": (1.0, 0.5),
+    "Bool": (False, True),
+    "String": ("NCHW", "SAME"),
+    "ListInt": ((0,), (1, 1), (1, 1, 1, 1), (0, 0, 0, 0)),
+    "ListFloat": ((1.0,),),
+    "Type": (DataType.DT_FLOAT,),
+}
+"""What required attributes are tried with, by kind."""
+
+
+def op_modules(op_type: str) -> Iterator[ModuleOp]:
+    """Graphs of one node of a type, with each choice of its required attributes."""
+    cls = op_class(op_type)
+    if cls is None or any(io.kind == "dynamic" for io in cls.prototype.inputs):
+        return
+    required = [spec for spec in cls.prototype.attrs if spec.required]
+    options = [ATTRIBUTES.get(spec.kind, ()) for spec in required]
+    for values in itertools.islice(itertools.product(*options), ATTEMPTS // 20):
+        attrs = {spec.name: value for spec, value in zip(required, values, strict=True)}
+        made = _op_module(cls, attrs)
+        if made is not None:
+            yield made
+
+
+def _op_module(cls: type[GeOp], attrs: dict[str, Any]) -> ModuleOp | None:
+    inputs = [io for io in cls.prototype.inputs if io.kind == "required"]
+    block = Block(arg_types=[Tensor(DataType.DT_FLOAT, None).type] * len(inputs))
+    given: list[SSAValue | None] = []
+    free: Iterator[SSAValue] = iter(block.args)
+    for io in cls.prototype.inputs:
+        given.append(next(free) if io.kind == "required" else None)
+    undefined = Tensor(DataType.DT_UNDEFINED, None).type
+    counts = len(cls.prototype.outputs)
+    try:
+        op: Operation = cls.build(*given, result_types=[undefined] * counts, **attrs)
+    except _NO_TYPES:
+        return None
+    block.add_op(op)
+    block.add_op(ReturnOp(*op.results))
+    types = [value.type for value in op.results]
+    func = FuncOp("main", ([arg.type for arg in block.args], types), Region(block))
+    module = ModuleOp([func])
+    ensure_names(func)
+    return module
