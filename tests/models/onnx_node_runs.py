@@ -34,10 +34,11 @@ class DifferenceError(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """One test: `op_type` is the op it is about, also where that is expanded to its body."""
+    """One test: `op` is the op it is about, also where that is expanded to its body; one of
+    another domain than the main one is written `domain::op`."""
 
     name: str
-    op_type: str
+    op: str
     test: Any
 
     @property
@@ -54,8 +55,12 @@ def cases() -> list[Case]:
         from onnx.backend.test.loader import load_model_tests
 
         tests = load_model_tests(kind="node")
-    ops = {test.name: test.model.graph.node[0].op_type for test in tests}
+    ops = {test.name: _op(test.model.graph.node[0]) for test in tests}
     return [Case(test.name, ops[test.name.split("_expanded")[0]], test) for test in tests]
+
+
+def _op(node: Any) -> str:
+    return f"{node.domain}::{node.op_type}" if node.domain else node.op_type
 
 
 def failure(case: Case) -> str:
@@ -122,7 +127,7 @@ def gaps() -> dict[str, str]:
     """Test -> the reason that it does not pass."""
     lines = GAPS.read_text().splitlines() if GAPS.exists() else []
     rows = (line.split(maxsplit=1) for line in lines if line and not line.startswith("#"))
-    return {name: reason for name, reason in rows}
+    return dict(rows)
 
 
 def main() -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("family", [*FAMILIES, OTHERS])
 def test_family(family):
     known = gaps()
-    ours = [case for case in cases() if CONVERTERS.get(case.op_type, OTHERS) == family]
+    ours = [case for case in cases() if CONVERTERS.get(case.op, OTHERS) == family]
     assert ours, "no node test is about the family, expected some"
     wrong = []
     for case in ours:
@@ -42,5 +42,5 @@ def test_every_gap_is_a_test_with_a_reason():
 def test_most_node_tests_pass():
     known = gaps()
     passing = [case for case in cases() if case.name not in known]
-    assert sum(not case.expanded for case in passing) >= 470
-    assert sum(case.expanded for case in passing) >= 264
+    assert sum(not case.expanded for case in passing) >= 1250
+    assert sum(case.expanded for case in passing) >= 430
