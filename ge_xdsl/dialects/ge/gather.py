@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import one_element_type
@@ -347,7 +346,6 @@ class IndexPutV2Op(_Indexed):
     new_x = result("x")
     accumulate = boolean(False)
 
-    traits = traits_def()
     widens = True
 
     def infer(

@@ -140,6 +140,8 @@ class GeOp(Operation):
         name = cls.__dict__.get("name")
         if name is not None and "prototype" not in cls.__dict__:
             cls.prototype = prototype_of_fields(cls, name.removeprefix("ge."))
+            if cls.traits is GeOp.traits and cls.prototype.written:
+                cls.traits = traits_def()  # GE lets such an op write the operand's own memory
 
     # The contract of a subclass
 

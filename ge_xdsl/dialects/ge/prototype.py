@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias, cast
 
@@ -110,6 +110,11 @@ class Prototype:
     def needs_operand_segments(self) -> bool:
         """Whether the operand count alone does not tell which inputs are there."""
         return sum(io.kind != "required" for io in self.inputs) > 1
+
+    @property
+    def written(self) -> Sequence[str]:
+        """The inputs that the op writes: a result that is called as an input is that input's."""
+        return [io.name for io in self.outputs if io.name in self.input_index]
 
     @property
     def needs_result_segments(self) -> bool:

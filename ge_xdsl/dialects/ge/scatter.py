@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import BOOL, one_element_type, require
@@ -54,7 +53,6 @@ class ScatterRows(GeOp):
     new_var = result("var")
     use_locking = boolean(False)
 
-    traits = traits_def()
     widens = True
     how: ClassVar[str] = "update"
 
@@ -257,7 +255,6 @@ class ScatterElementsV2Op(GeOp):
     reduction = string("none")
     include_self = boolean(True)
 
-    traits = traits_def()
     widens = True
 
     def infer(self, var: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
@@ -373,8 +370,6 @@ class InplaceIndexAddOp(_Axis):
     new_var = result("var")
     axis = integer()
 
-    traits = traits_def()
-
     def infer(self, var: Tensor, indices: Tensor, updates: Tensor, alpha: Tensor | None) -> Tensor:
         one_element_type(var, alpha)  # C1
         if alpha is not None:
@@ -441,8 +436,6 @@ class InplaceIndexFillOp(GeOp):
     value = operand()
     new_x = result("x")
     dim = integer()
-
-    traits = traits_def()
 
     def infer(self, x: Tensor, indices: Tensor, value: Tensor) -> Tensor:
         _check_fill(x, indices, value, "value", self.dim)

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from xdsl.irdl import traits_def
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import one_element_type
@@ -127,8 +126,6 @@ class InPlaceScatterNd(_Scatter):
     updates = operand()
     new_var = result("var")
     use_locking = boolean(False)
-
-    traits = traits_def()
 
     def infer(self, var: Tensor, indices: Tensor, updates: Tensor) -> Tensor:
         return self.scatter_type(var, indices, updates)
