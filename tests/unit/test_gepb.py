@@ -1,5 +1,6 @@
 """GE's serialized graphs: codec against the protobuf library, text form, and bad files."""
 
+import io
 import struct
 
 import pytest
@@ -11,6 +12,7 @@ from ge_xdsl.dialects.ge.gepb_text import float_text, parse, quoted, text_of
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
+from ge_xdsl.exporters.ge_onnx import ge_onnx_text
 from ge_xdsl.exporters.gepb import air_bytes, proto_text
 from ge_xdsl.importers import load_module
 from ge_xdsl.importers.gepb.reader import module_of_model
@@ -401,3 +403,66 @@ def test_packed_elements_cannot_be_written():
     made = ConstOp.build(value=attr, node_name="w")
     with pytest.raises(CompileError, match="constant is DT_INT4, expected elements of whole bytes"):
         tensor_def(attr, made)
+
+
+@pytest.mark.parametrize("ending", ["air", "txt"])
+def test_standard_input(module, monkeypatch, ending):
+    func = main_function(module)
+    data = air_bytes(func) if ending == "air" else proto_text(func).encode()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+    assert air_bytes(main_function(load_module("-", input_format=ending))) == air_bytes(func)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
+    with pytest.raises(CompileError, match="^<stdin>"):
+        load_module("-", input_format=ending)
+
+
+def test_levels_of_the_onnx_dump(module):
+    block = main_function(module).body.block
+    full, short, bare = (ge_onnx_text(block, level) for level in (1, 2, 3))
+    assert 'name: "value_data"' in full
+    assert 'name: "_note"' in full
+    assert 'name: "value_data"' not in short
+    assert 'name: "_note"' not in short
+    assert 'name: "dst_type"' in short
+    assert 'name: "dst_type"' not in bare
+    assert 'op_type: "ge:Cast"' in bare
+
+
+def test_the_library_reads_the_onnx_dump(module, library):
+    from google.protobuf import text_format
+
+    text = ge_onnx_text(main_function(module).body.block)
+    names = ("FLOATS", "INTS", "STRINGS", "FLOAT", "INT", "STRING", "GRAPH")
+    for name, number in zip(names, (6, 7, 8, 1, 2, 3, 5), strict=True):
+        text = text.replace(f"type: {name}\n", f"type: {number}\n")
+    model = text_format.Parse(text, library("OnnxModel")())
+    assert model.producer_name == "GE"
+    types = [node.op_type for node in model.graph.node]
+    assert types.count("subgraph") == 2
+    cast = next(node for node in model.graph.node if node.op_type == "ge:Cast")
+    assert [attr.i for attr in cast.attribute if attr.name == "dst_type"] == [1]
+    assert list(cast.input) == ["w:0"]
+
+
+def test_two_dynamic_inputs_are_told_apart_by_their_ports(tmp_path):
+    from ge_xdsl.compat.ge.es import GraphBuilder, register_module
+
+    ops = register_module(
+        "gepb_ops",
+        [
+            {
+                "op": "gepb_two_lists",
+                "inputs": [{"name": "a", "kind": "dynamic"}, {"name": "b", "kind": "dynamic"}],
+                "outputs": [{"name": "y", "kind": "dynamic"}, {"name": "z", "kind": "dynamic"}],
+            }
+        ],
+    )
+    builder = GraphBuilder("g")
+    x, y, z = builder.create_inputs(3)
+    out = ops.gepb_two_lists([x], [y, z], 2, 1)
+    graph = builder.build_and_reset([*out.y, *out.z])
+    graph.save_to_air(str(tmp_path / "g.air"))
+    module = load_module(tmp_path / "g.air")
+    [op] = [o for o in main_function(module).body.block.ops if o.name == "ge.gepb_two_lists"]
+    assert list(op.operand_counts()) == [1, 2]
+    assert list(op.result_counts()) == [2, 1]
