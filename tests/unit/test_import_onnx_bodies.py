@@ -5,9 +5,10 @@ import re
 import numpy as np
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from onnx_graphs import B, W, X, by_reference, check, f32, i64, imported, linear, model, node
+from onnx_graphs import B, W, X, by_reference, check, f32, i64, imported, model, node
 
 from ge_xdsl.dialects.ge.graph import ge_ops, main_function
+from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
 from ge_xdsl.importers.onnx import scope as scopes
 from ge_xdsl.importers.onnx.reader import import_onnx_bytes
@@ -144,6 +145,9 @@ def test_loop_whose_value_grows():
     check(made, arrays)
     func = main_function(imported(made))
     assert str(func.function_type.outputs.data[0]) == "tensor<?x3xf32>"
+    loop = next(op for op in ge_ops(func) if op.op_type == "While")
+    names = [op.node_name for op in ge_ops(loop.regions[1].block)]
+    assert names[:2] == ["go", "next_ConcatD"], "a body that is built again keeps its names"
 
 
 def test_loop_that_gathers_values_of_unknown_shape():
@@ -195,9 +199,15 @@ def test_scan_both_ways_along_other_axes(backward):
     check(model([scan], arrays, ["h", "rows"], 11, {"w": f32(3)}), arrays)
 
 
-def test_a_body_keeps_the_collector_and_names_in_order():
-    names = [op.node_name for op in ge_ops(imported(linear()))]
-    assert names == ["w", "mm", "b", "add", "y"]
+def test_the_text_of_a_loop_parses_back():
+    body = graph(
+        [*counted(), node("Add", ["v", "x"], ["next"])],
+        [*STEP, "v"],
+        [info("go", BOOL), "next", "next"],
+    )
+    text = module_text(imported(loop_model(body, ["m", "", "x"], ["y", "z"],
+                                           {"m": np.array(2), "x": X})))  # fmt: skip
+    assert module_text(parse_module(text)) == text
 
 
 # Functions

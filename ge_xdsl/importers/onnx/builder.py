@@ -49,6 +49,7 @@ class Builder:
         self.location = location
         self.reader = reader
         self.names: set[str] = set()
+        self.taken: list[str] = []
         self.counters: dict[str, int] = {}
         self.node: Node | None = None
         self.inline: dict[tuple[Any, ...], Attribute] = {}
@@ -66,7 +67,15 @@ class Builder:
                 name = f"{stem}_{count}"
             self.counters[stem] = count
         self.names.add(name)
+        self.taken.append(name)
         return name
+
+    def give_back(self, count: int) -> None:
+        """Free the names that were taken after the first `count` of them."""
+        self.names.difference_update(self.taken[count:])
+        for name in self.taken[count:]:
+            self.counters.pop(name, None)
+        del self.taken[count:]
 
     def part_name(self, op_type: str) -> str:
         """The name of an op that the current node expands to: `<node>_<GeOp>`."""

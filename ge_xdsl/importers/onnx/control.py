@@ -146,7 +146,9 @@ def repeat(
     inputs = operands_of(outer)
     first = [g.scalar(0, "int64"), start.go_on, *start.carried]
     types = [value.type for value in first]
+    taken = len(g.taken)
     for _ in range(ATTEMPTS):
+        g.give_back(taken)
         body, parts = _body(node, g, types, outer, inputs, start, step)
         last = body.block.last_op
         assert last is not None
