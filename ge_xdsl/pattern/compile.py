@@ -10,7 +10,7 @@ by `boundary_miss` otherwise.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -22,6 +22,7 @@ from ge_xdsl.pattern.access import item, operands_of, producer, user_of, uses
 from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.emit import BranchSource, namespace
 from ge_xdsl.pattern.graph import PatternGraph, is_constant
+from ge_xdsl.pattern.index import PRIVATE, Detail, Feature
 from ge_xdsl.pattern.match import (
     BlockCandidates,
     Candidates,
@@ -136,14 +137,32 @@ class CompiledPattern:
         ]
 
     @property
-    def root_edges(self) -> Sequence[Edge]:
-        """The required edges of output 0's node."""
+    def root_features(self) -> Sequence[Feature]:
+        """What an op must be like to be output 0's node, as far as an index knows it."""
+        if self._loose:
+            return ()
         root = self.graph.nodes[0]
-        count = sum(isinstance(producer(v), GeOp) for v in operands_of(root))
-        constants = sum(
-            isinstance(p := producer(v), GeOp) and is_constant(p) for v in operands_of(root)
-        )
-        return self.required_edges[: count - constants]
+        found: list[Feature] = []
+        for i, value in enumerate(operands_of(root)):
+            source = producer(value)
+            if isinstance(source, GeOp) and not is_constant(source):
+                edge = (type(root), i, type(source))
+                details = () if self.config.upstream_quirks else tuple(self._details(source))
+                found.append((edge, details))
+        return found
+
+    def _details(self, op: GeOp) -> Iterator[Detail]:
+        """What the producer of a root's operand must be like."""
+        operands = operands_of(op)
+        for i, value in enumerate(operands):
+            source = producer(value)
+            if isinstance(source, GeOp) and not is_constant(source):
+                yield i, type(source)
+            for j in range(i):
+                if operands[j] is value:
+                    yield i, j
+        if op not in self._roots and len(op.results) == 1 and op.results[0].has_one_use():
+            yield PRIVATE
 
     @property
     def depth(self) -> int:

@@ -84,6 +84,8 @@ class _GeRun:
         self.guard = Guard(0)
         self.many = False
         self.moves = 0
+        self.stale = False
+        """Whether something was rewritten since the index looked at edges and their producers."""
         self.queue: list[Operation] = []
         self.roots: frozenset[type[Operation]] = frozenset()
         self.grows = True
@@ -122,8 +124,11 @@ class _GeRun:
         index = self.index
         self.queue = []
         self.done.clear()
-        if self.many and not index.edges_in_order:
-            index.forget_edges()
+        if self.many and self.stale:
+            self.stale = False
+            index.forget_details()
+            if not index.edges_in_order:
+                index.forget_edges()
         if self.scope.order.moves != self.moves:
             self.moves = self.scope.order.moves
             index.refresh()
@@ -141,7 +146,7 @@ class _GeRun:
             cls = op_class(name)
             if cls is None or cls not in index.buckets:
                 return False
-        return not self.many or all(edge in index.edges for edge in rule.required_edges)
+        return not self.many or all(index.has_edge(edge) for edge in rule.required_edges)
 
     def pending(self, near: Sequence[Operation] | None = None) -> Iterator[Operation]:
         """The ops to try: candidates in order, new ones last.
@@ -173,6 +178,7 @@ class _GeRun:
         """Note a rewrite."""
         report.matched += 1
         report.applied += 1
+        self.stale = True
         new = self.guard.applied(rule.name, op)
         if new:
             self.ahead += [op for op in reversed(new) if type(op) in self.roots]
@@ -185,7 +191,7 @@ class _GeRun:
         """
         index, match = self.index, rule.pattern.match
         tried = 0
-        for op in self.pending(index.near(rule.root_edges) if self.many else None):
+        for op in self.pending(index.near(rule.root_features) if self.many else None):
             tried += 1
             found = match(op, index)
             if found is not None:

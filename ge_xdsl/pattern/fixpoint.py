@@ -11,18 +11,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 from time import perf_counter
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, OpResult, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.pattern.access import next_op, operands_of, user_of, uses
+from ge_xdsl.pattern.access import is_ge, operands_of, user_of, uses
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import AnyEdge, BlockIndex
-from ge_xdsl.pattern.pattern_rule import GraphRewriter, RuleReport, RunReport
+from ge_xdsl.pattern.match import Match
+from ge_xdsl.pattern.pattern_rule import GraphRewriter, Matcher, PatternRule, RuleReport, RunReport
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Applied, Rule
@@ -31,6 +33,8 @@ from ge_xdsl.pattern.verify import verifier_of
 FAN_OUT = 64
 """Readers of one tensor that are tried again when something two or more edges below changed;
 with more of them the whole block is swept once more at the end instead."""
+FEW_RULES = 4
+"""With more rules at one op type, what the op reads decides which are tried."""
 FEW_USES = 4
 """A tensor with more readers than this that loses one cannot become private to a match."""
 
@@ -54,11 +58,11 @@ def run_fixpoint(
     for func in functions(module):
         changed = True
         while changed:
-            blocks = _blocks(func)
+            indices = _indices(func)
             changed = False
-            for block in reversed(blocks):
-                run = _Fixpoint(block, rules, pass_name, infer, dce, recorders, report)
-                changed |= run.run() and len(blocks) > 1
+            for index in reversed(indices):
+                run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
+                changed |= run.run() and len(indices) > 1
     micros = (perf_counter() - started) * 1e6
     for rule in report.rules:
         for recorder in recorders:
@@ -66,16 +70,21 @@ def run_fixpoint(
     return report
 
 
-def _blocks(func: FuncOp) -> list[Block]:
-    """The blocks of a graph and its subgraphs, outer ones first."""
-    found = [block for region in func.regions for block in region.blocks]
-    for block in found:  # grows while it is read
-        op = block.first_op
-        while op is not None:
-            if op.regions:
-                found += [inner for region in op.regions for inner in region.blocks]
-            op = next_op(op)
+def _indices(func: FuncOp) -> list[BlockIndex]:
+    """The indices of a graph's block and of those of its subgraphs, outer ones first."""
+    found = [BlockIndex(block) for region in func.regions for block in region.blocks]
+    for index in found:  # grows while it is read
+        for op in index.nested:
+            found += [BlockIndex(inner) for region in op.regions for inner in region.blocks]
     return found
+
+
+_Entry: TypeAlias = "tuple[Rule, RuleReport, Matcher | None]"
+
+
+def _matcher(rule: Rule) -> Matcher | None:
+    """How a pattern is matched; None for a rule that is written by hand."""
+    return rule.pattern.match if isinstance(rule, PatternRule) else None
 
 
 class _Fixpoint:
@@ -83,7 +92,7 @@ class _Fixpoint:
 
     def __init__(
         self,
-        block: Block,
+        index: BlockIndex,
         rules: Sequence[Rule],
         pass_name: str,
         infer: bool,
@@ -91,13 +100,13 @@ class _Fixpoint:
         recorders: Sequence[Recorder],
         report: RunReport,
     ) -> None:
-        self.block = block
+        block = self.block = index.block
         self.pass_name = pass_name
         self.dce = dce
         self.recorders = recorders
         self.explains = any(recorder.explains for recorder in recorders)
         self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
-        self.index = BlockIndex(block)
+        self.index = index
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.rewriter.listen(self.moved)
         self.rewriter.operation_insertion_handler.append(self.inserted)
@@ -113,7 +122,8 @@ class _Fixpoint:
         self.depth = max((rule.depth for rule in rules), default=1)
         self.pairs = list(zip(rules, report.rules, strict=True))
         self.dormant = self._asleep()
-        self.by_class: dict[type[Operation], Sequence[tuple[Rule, RuleReport]]] = {}
+        self.by_class: dict[type[Operation], Sequence[_Entry]] = {}
+        self.by_sources: dict[tuple[type[Operation] | None, ...], Sequence[_Entry]] = {}
         self.pure: dict[type[Operation], bool] = {}
 
     # Which rules can start from which ops
@@ -122,20 +132,37 @@ class _Fixpoint:
         """The edges that rules wait for; such a rule sleeps until one of them is made."""
         if self.explains or not any(rule.required_edges for rule, _ in self.pairs):
             return {}
-        present = self.index.edges
-        return dict.fromkeys(
-            edge for rule, _ in self.pairs for edge in rule.required_edges if edge not in present
-        )
+        wanted = dict.fromkeys(edge for rule, _ in self.pairs for edge in rule.required_edges)
+        return {edge: None for edge in wanted if not self.index.has_edge(edge)}
 
-    def rules_for(self, cls: type[Operation]) -> Sequence[tuple[Rule, RuleReport]]:
+    def rules_for(self, cls: type[Operation]) -> Sequence[_Entry]:
         """The awake rules that can start from ops of a class."""
         found = self.by_class.get(cls)
         if found is None:
             name = cls.prototype.op_type if issubclass(cls, GeOp) and cls is not GeOp else ""
             found = self.by_class[cls] = [
-                (rule, report)
+                (rule, report, None if self.recorders else _matcher(rule))
                 for rule, report in self.pairs
                 if name in rule.root_types and self.dormant.keys().isdisjoint(rule.required_edges)
+            ]
+        return found
+
+    def rules_at(self, op: Operation, entries: Sequence[_Entry]) -> Sequence[_Entry]:
+        """Those of many rules that want the op types that `op` reads."""
+        operands = operands_of(op)
+        if len(entries) <= FEW_RULES or len(operands) > FEW_RULES or self.explains:
+            return entries
+        sources = [type(v.op) if type(v) is OpResult else None for v in operands]
+        key = (type(op), *sources)
+        found = self.by_sources.get(key)
+        if found is None:
+            found = self.by_sources[key] = [
+                entry
+                for entry in entries
+                if all(
+                    edge[1] < len(sources) and sources[edge[1]] is edge[2]
+                    for edge, _ in entry[0].root_features
+                )
             ]
         return found
 
@@ -151,6 +178,7 @@ class _Fixpoint:
             if edge in self.dormant:
                 del self.dormant[edge]
                 self.by_class = {}
+                self.by_sources = {}
 
     # What the rewriter reports
 
@@ -194,17 +222,15 @@ class _Fixpoint:
                 self.stack.append(op)
 
     def seed(self) -> None:
-        op = self.block.last_op
-        stack = self.stack
-        by_class = self.by_class
-        while op is not None:
-            found = by_class.get(type(op))
-            if found is None:
-                found = self.rules_for(type(op))
-            if found:
-                stack.append(op)
-            op = op.prev_op
-        self.queued = set(map(id, stack))
+        if self.guard.count:
+            self.index.refresh()
+        wanted = [cls for cls in self.index.buckets if self.rules_for(cls)]
+        if len(wanted) == 1:
+            self.stack += reversed(self.index.buckets[wanted[0]])
+        elif wanted:
+            classes = frozenset(wanted)
+            self.stack += [op for op in reversed(self.index.ops) if type(op) in classes]
+        self.queued = set(map(id, self.stack))
 
     def run(self) -> bool:
         """Drain the worklist; whether anything was rewritten."""
@@ -224,27 +250,32 @@ class _Fixpoint:
 
     def drain(self) -> bool:
         changed = False
-        stack, queued, block = self.stack, self.queued, self.block
-        by_class = self.by_class
+        stack, queued, block, index = self.stack, self.queued, self.block, self.index
         while stack:
             op = stack.pop()
             queued.discard(id(op))
-            if op.parent is block and isinstance(op, GeOp):
-                by_class = self.by_class
-                for rule, report in by_class.get(type(op)) or self.rules_for(type(op)):
+            if op.parent is block and is_ge(op):
+                entries = self.by_class.get(type(op)) or self.rules_for(type(op))
+                for rule, report, match in self.rules_at(op, entries):
                     report.tried += 1
-                    if self.attempt(rule, report, op):
+                    found = None if match is None else match(op, index)
+                    if found is None and match is not None:
+                        continue
+                    if self.attempt(rule, report, op, found):
                         changed = True
                         break
         return changed
 
-    def attempt(self, rule: Rule, report: RuleReport, op: GeOp) -> bool:
-        """Try one rule at one op; whether it rewrote."""
+    def attempt(self, rule: Rule, report: RuleReport, op: GeOp, found: Match | None) -> bool:
+        """Try one rule at one op, where it may be known to match; whether it rewrote."""
         rewriter = self.rewriter
         rewriter.start(op)
         self.scope.rule = rule.name
         if not self.recorders:
-            outcome = rule.attempt(op, rewriter)
+            if found is not None and isinstance(rule, PatternRule):
+                outcome = rule.apply(found, rewriter)
+            else:
+                outcome = rule.attempt(op, rewriter)
             if outcome.__class__ is not Applied and not rewriter.has_done_action:
                 return False
         else:

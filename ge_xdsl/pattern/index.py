@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.pattern.access import WIDE, next_op, operands_of, reads, user_of, uses
+from ge_xdsl.pattern.access import WIDE, next_op, next_use, operands_of, reads, user_of, uses
 
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
+Source: TypeAlias = tuple[int, type[Operation]]
+"""Operand index, and class of the producer."""
 AnyEdge: TypeAlias = tuple[type[Operation], int, type[Operation]]
 """Class of the reader, operand index, class of the producer."""
 
@@ -41,6 +42,31 @@ class _Live:
                 self.start = position
 
 
+Detail: TypeAlias = tuple[int, "type[Operation] | int"]
+"""Of a producer: operand index, and the class of what it reads or the index of an operand before
+that is the same tensor; (-1, 1) when its tensor has one reader."""
+Feature: TypeAlias = tuple[AnyEdge, Sequence[Detail]]
+"""An edge of a root op, and what the producer there must be like."""
+PRIVATE: Detail = (-1, 1)
+FEW = 8
+"""As many candidates or fewer are tried without looking for rarer features."""
+
+
+def _details_of(value: OpResult) -> list[Detail]:
+    found: list[Detail] = []
+    operands = list(operands_of(value.op))
+    if len(operands) <= WIDE:
+        for i, below in enumerate(operands):
+            if type(below) is OpResult:
+                found.append((i, type(below.op)))
+            if i and below in operands[:i]:
+                found += [(i, j) for j in range(i) if operands[j] is below]
+    use = value.first_use
+    if use is not None and next_use(use) is None:
+        found.append(PRIVATE)
+    return found
+
+
 Readers: TypeAlias = "dict[tuple[int, tuple[type[GeOp], ...]], _Live]"
 
 
@@ -55,9 +81,14 @@ class BlockIndex:
         self.dirty: set[type[Operation]] = set()
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
-        self._edges: dict[AnyEdge, list[Operation]] | None = None
+        self._edges: dict[type[Operation], dict[Source, list[Operation]]] = {}
         self.edges_in_order = True
         """Whether no op came or changed since the edges were read."""
+        self._below: dict[AnyEdge, dict[Detail, list[Operation]]] = {}
+        self.ops: list[Operation] = []
+        """The ops of the block at the last `refresh`, in order."""
+        self.nested: list[Operation] = []
+        """Those of them with subgraphs."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self._fronts: dict[type[Operation], _Live] = {}
         self._readers: dict[SSAValue, Readers] = {}
@@ -70,16 +101,20 @@ class BlockIndex:
         self._fronts = {}
         self._readers = {}
         buckets: dict[type[Operation], list[Operation]] = {}
+        ops: list[Operation] = []
+        nested: list[Operation] = []
         op = self.block.first_op
-        self.size = 0
         while op is not None:
             cls = type(op)
             bucket = buckets.get(cls)
             if bucket is None:
                 bucket = buckets[cls] = []
             bucket.append(op)
-            self.size += 1
+            ops.append(op)
+            if op.regions:
+                nested.append(op)
             op = next_op(op)
+        self.ops, self.nested, self.size = ops, nested, len(ops)
         if ConstantOp in buckets or ConstOp in buckets:
             self._merge_constants(buckets)
         self.buckets = buckets
@@ -118,29 +153,27 @@ class BlockIndex:
         self._note_edges(op)
 
     def _note_edges(self, op: Operation) -> None:
-        if self._edges is None or type(op) is ReturnOp:
+        edges = self._edges.get(type(op))
+        if edges is None:
             return
         operands = operands_of(op)
         if len(operands) > WIDE:
-            self._edges = None
+            del self._edges[type(op)]
             return
-        cls = type(op)
         for index, value in enumerate(operands):
             if type(value) is OpResult:
-                self._edges.setdefault((cls, index, type(value.op)), []).append(op)
+                edges.setdefault((index, type(value.op)), []).append(op)
         self.edges_in_order = False
 
     def moved(self, op: Operation, index: int) -> None:
         """Note the edge of one operand that reads something new."""
-        edges = self._edges
-        if not self._readers and (edges is None or type(op) is ReturnOp):
+        edges = self._edges.get(type(op))
+        if not self._readers and edges is None:
             return
         value = operands_of(op)[index]
         self._readers.pop(value, None)
-        if edges is None or type(op) is ReturnOp:
-            return
-        if type(value) is OpResult:
-            edges.setdefault((type(op), index, type(value.op)), []).append(op)
+        if edges is not None and type(value) is OpResult:
+            edges.setdefault((index, type(value.op)), []).append(op)
             self.edges_in_order = False
 
     def candidates(self, classes: Sequence[type[Operation]]) -> tuple[list[Operation], bool]:
@@ -153,37 +186,78 @@ class BlockIndex:
         wanted = frozenset(classes)
         return [op for op in self.block.ops if type(op) in wanted], False
 
-    @property
-    def edges(self) -> Mapping[AnyEdge, Sequence[Operation]]:
-        """The readers at each edge between op types, in block order where nothing changed since
-        the first look; may still list edges that are gone."""
-        if self._edges is None:
-            found: dict[AnyEdge, list[Operation]] = {}
-            op = self.block.first_op
-            while op is not None:
-                cls = type(op)
+    def edges(self, reader: type[Operation]) -> Mapping[Source, Sequence[Operation]]:
+        """What ops of a class read: operand index and class of the producer -> the readers.
+
+        In block order where nothing changed since the first look; may still list edges that are
+        gone.
+        """
+        found = self._edges.get(reader)
+        if found is None:
+            if reader in self.dirty:
+                self.refresh()
+            found = self._edges[reader] = {}
+            for op in self.buckets.get(reader, ()):
                 for index, value in enumerate(operands_of(op)):
                     if type(value) is OpResult:
-                        edge = (cls, index, type(value.op))
-                        readers = found.get(edge)
+                        source = (index, type(value.op))
+                        readers = found.get(source)
                         if readers is None:
-                            readers = found[edge] = []
+                            readers = found[source] = []
                         readers.append(op)
-                op = next_op(op)
-            self._edges = found
-            self.edges_in_order = True
-        return self._edges
+        return found
+
+    def has_edge(self, edge: AnyEdge) -> bool:
+        """Whether an op of a class reads one of another class there."""
+        return edge[1:] in self.edges(edge[0])
+
+    def near(self, features: Sequence[Feature]) -> Sequence[Operation] | None:
+        """The ops at the rarest of these edges, in block order; None where not known.
+
+        Where they are many, only those whose producer there has the rarest detail.
+        """
+        if not features:
+            return None
+        rarest: Sequence[Operation] = ()
+        chosen: Feature | None = None
+        for feature in features:
+            reader, index, producer = feature[0]
+            ops = self.edges(reader).get((index, producer), ())
+            if chosen is None or len(ops) < len(rarest):
+                rarest, chosen = ops, feature
+        if not self.edges_in_order or chosen is None:
+            return None
+        edge, details = chosen
+        if len(rarest) > FEW and details:
+            known = self._details(edge, rarest)
+            return min((known.get(detail, ()) for detail in details), key=len)
+        return rarest
+
+    def _details(
+        self, edge: AnyEdge, ops: Sequence[Operation]
+    ) -> Mapping[Detail, Sequence[Operation]]:
+        """What the producers at an edge are like: detail -> the readers at the edge."""
+        known = self._below.get(edge)
+        if known is None:
+            known = self._below[edge] = {}
+            for op in ops:
+                value = operands_of(op)[edge[1]]
+                for detail in _details_of(value) if type(value) is OpResult else ():
+                    found = known.get(detail)
+                    if found is None:
+                        found = known[detail] = []
+                    found.append(op)
+        return known
 
     def forget_edges(self) -> None:
         """Read the edges again at the next look."""
-        self._edges = None
+        self._edges = {}
+        self._below = {}
+        self.edges_in_order = True
 
-    def near(self, edges: Sequence[AnyEdge]) -> Sequence[Operation] | None:
-        """The readers at the rarest of these edges, in block order; None where not known."""
-        found = self.edges
-        if not edges or not self.edges_in_order:
-            return None
-        return min((found.get(edge, ()) for edge in edges), key=len)
+    def forget_details(self) -> None:
+        """Look at producers again: what they read, or how often they are read, has changed."""
+        self._below = {}
 
     def has(self, classes: Iterable[type[Operation]]) -> bool:
         return any(cls in self.buckets for cls in classes)

@@ -17,13 +17,15 @@ from ge_xdsl.pattern.access import next_use, user_of
 from ge_xdsl.pattern.boundary import makes_cycle
 from ge_xdsl.pattern.compile import CompiledPattern
 from ge_xdsl.pattern.index import BlockIndex
-from ge_xdsl.pattern.match import Match
+from ge_xdsl.pattern.match import Candidates, Match
 from ge_xdsl.pattern.rewrite import Scope, may_cycle, replace_in
 from ge_xdsl.pattern.rule import APPLIED, MISSED, Declined, Outcome, Rule
 from ge_xdsl.pattern.verify import WrongRewrite
 
 Meet = Callable[[Match], "bool | Declined"]
 Build = Callable[[Match], "FuncOp | None"]
+
+Matcher = Callable[[Operation, "Candidates | None"], "Match | None"]
 
 UNMET = Declined("the requirements are not met", matched=True)
 CYCLE = Declined("fusing it would make a cycle", matched=True)
@@ -107,7 +109,7 @@ class PatternRule(Rule):
         self.root_types = pattern.root_types
         self.required_types = pattern.required_types
         self.required_edges = tuple(pattern.required_edges)
-        self.root_edges = pattern.root_edges
+        self.root_features = pattern.root_features
         self.depth = pattern.depth
 
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:

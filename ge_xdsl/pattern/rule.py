@@ -16,7 +16,10 @@ from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from ge_xdsl.dialects.ge.op import GeOp
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ge_xdsl.pattern.compile import Edge
+    from ge_xdsl.pattern.index import Feature
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,8 @@ class Rule(RewritePattern, abc.ABC):
     """Op types without which the rule cannot match, for the driver's prefilter."""
     required_edges: tuple[Edge, ...] = ()
     """Edges (reader class, operand index, producer class) without which it cannot match."""
+    root_features: Sequence[Feature] = ()
+    """What the index knows of ops that the rule can start from, for the driver's prefilter."""
     depth: int = 2
     """How many edges below the root the rule looks; a change further down does not concern it."""
 
