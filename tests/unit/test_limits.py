@@ -6,6 +6,7 @@ import pytest
 from ge_xdsl.cli import opt, run
 from ge_xdsl.dialects.ge import limits
 from ge_xdsl.dialects.ge.graph import main_function, verify
+from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.errors import LINE_LIMIT, CompileError, Location, one_line
 from ge_xdsl.importers.mlir import mlir_module
 from ge_xdsl.interpreters.ge import run_function
@@ -235,3 +236,19 @@ def test_an_archive_that_unpacks_to_much(tmp_path, monkeypatch, capsys):
         "x.npz: error: cannot be read, it unpacks to 400128 bytes and may to 10000, "
         "expected an .npz file\n"
     )
+
+
+def test_a_rule_that_divides_by_zero(tmp_path, monkeypatch):
+    module = read(graph(f"%y = ge.Relu(%x) : ({T}) -> {T}"), tmp_path)
+    monkeypatch.setattr(op_class("Relu"), "infer", lambda self, x: 1 // 0)
+    with pytest.raises(CompileError) as caught:
+        verify(module)
+    assert caught.value.message == ("shapes cannot be inferred, integer division or modulo by zero")
+
+
+def test_one_scale_for_a_scalar(tmp_path):
+    types = "(tensor<f16>, tensor<2xf16>)"
+    line = f"%y = ge.AscendQuantV2(%x, %s) : {types} -> tensor<i8>"
+    text = graph(line, args="%x: tensor<f16>, %s: tensor<2xf16>", result="tensor<i8>")
+    with pytest.raises(CompileError, match="scale is 2, expected one number$"):
+        verify(read(text, tmp_path))

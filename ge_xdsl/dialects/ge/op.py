@@ -279,7 +279,10 @@ class GeOp(Operation):
     def inferred(self, operands: Sequence[Tensor] | None = None) -> list[Tensor] | None:
         """The result tensors that `infer` gives, flat; None for an op without a shape rule."""
         tensors = operand_tensors(self) if operands is None else operands
-        found = self.infer(*self.arrange(tensors))
+        try:
+            found = self.infer(*self.arrange(tensors))
+        except ArithmeticError as error:  # sizes and attributes that a rule divides by
+            raise VerifyException(f"shapes cannot be inferred, {error}") from None
         if found is None:
             return None
         flat: list[Tensor] = _flatten(found)
@@ -314,12 +317,24 @@ class GeOp(Operation):
         from ge_xdsl.dialects.ge.limits import check_sizes
 
         check_sizes(self, arrays)
+        return self.execute_checked(arrays)
+
+    def execute_checked(self, arrays: Sequence[Array]) -> list[Array]:
+        """`execute` on operands whose results are known to be small enough."""
         halves = self.widens and any(_is_half(a) for a in arrays)
         operands = self.arrange([_widen(a) for a in arrays] if halves else arrays)
         try:
-            flat = _flatten(self.evaluate(*operands))
+            found = self.evaluate(*operands)
         except VerifyException as error:  # of the shape maths that infer and evaluate share
             raise ValueError(str(error)) from None
+        return self.narrowed(found)
+
+    def narrowed(self, found: Any) -> list[Array]:
+        """What `evaluate` gave, flat and in the results' element types.
+
+        Raises ValueError where that would be more than the one rounding of a half float.
+        """
+        flat = _flatten(found)
         return [_narrow(self, a, r.type) for a, r in zip(flat, self.results, strict=True)]
 
     # Verification and assembly

@@ -40,13 +40,13 @@ def places(tensor: Tensor | None, name: str, shape: Shape, axes: tuple[int, ...]
         return
     given, rank = tensor.shape, len(shape)
     long = [i for i, d in enumerate(given) if d not in (1, DYNAMIC)]
-    fits = len(long) <= 1
+    fits = len(long) <= (rank > 0)
     if fits and long:
         spots = [a % rank for a in axes if len(given) == 1 or long[0] == a % rank]
         fits = len(given) in (1, rank) and any(_equal(given[long[0]], shape[i]) for i in spots)
     if not fits:
-        wanted = " or ".join(str(shape_text((shape[a],))) for a in axes)
-        raise VerifyException(f"{name} is {shape_text(given)}, expected one number or {wanted}")
+        wanted = ["one number", *(shape_text((shape[a],)) for a in axes if -rank <= a < rank)]
+        raise VerifyException(f"{name} is {shape_text(given)}, expected {' or '.join(wanted)}")
 
 
 def _equal(a: int, b: int) -> bool:
