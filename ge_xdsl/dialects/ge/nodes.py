@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ge_xdsl.dialects.ge.assembly import region_names
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
@@ -96,27 +96,27 @@ def _argument_name(arg: BlockArgument) -> str:
 
 def _of_argument(arg: BlockArgument, key: str) -> str:
     """What a list of strings on the graph's function or op says of one input, '' for nothing."""
-    names = argument_strings(arg.block, key)
-    return names[arg.index] if arg.index < len(names) else ""
+    owner = arg.block.parent_op()
+    attr = owner.attributes.get(_place(arg.block, key)) if owner is not None else None
+    listed = cast("ArrayAttr[Attribute]", attr).data if isinstance(attr, ArrayAttr) else ()
+    item = listed[arg.index] if arg.index < len(listed) else None
+    return item.data if isinstance(item, StringAttr) else ""
 
 
-def argument_strings(block: Block, key: str) -> list[str]:
-    """The list of strings that a graph keeps, one per input, [] without one.
+def _place(block: Block, key: str) -> str:
+    """The attribute that keeps a graph's list of strings on its function or op."""
+    is_function = isinstance(block.parent_op(), FuncOp)
+    return key if is_function else f"{key}.{region_index(block)}"
+
+
+def set_argument_strings(block: Block, key: str, values: Sequence[str]) -> None:
+    """Keep a list of strings, one per input of the graph.
 
     A function keeps it as an attribute; an op keeps one list per region that has one.
     """
     owner = block.parent_op()
-    if isinstance(owner, FuncOp):
-        return string_list(owner, key)
-    return string_list(owner, f"{key}.{region_index(block)}") if owner is not None else []
-
-
-def set_argument_strings(block: Block, key: str, values: Sequence[str]) -> None:
-    """Keep a list of strings, one per input of the graph."""
-    owner = block.parent_op()
     assert owner is not None
-    place = key if isinstance(owner, FuncOp) else f"{key}.{region_index(block)}"
-    owner.attributes[place] = ArrayAttr([StringAttr(value) for value in values])
+    owner.attributes[_place(block, key)] = ArrayAttr([StringAttr(value) for value in values])
 
 
 def region_index(block: Block) -> int:

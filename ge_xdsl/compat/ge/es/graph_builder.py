@@ -125,7 +125,9 @@ class GraphBuilder(NotCopyable):
         self._inputs.insert(at, index)
         self._input_names.insert(at, name or f"input_{index}")
         self._input_types.insert(at, kind)
-        set_string_list(self._func, INPUT_NAMES, self._input_names)
+        plain = at == index == len(self._inputs) - 1 and not name
+        if not plain or INPUT_NAMES in self._func.attributes:
+            set_string_list(self._func, INPUT_NAMES, self._input_names)
         if kind != "Data" or INPUT_TYPES in self._func.attributes:
             set_string_list(self._func, INPUT_TYPES, self._input_types)
         try:
