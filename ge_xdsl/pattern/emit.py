@@ -234,7 +234,7 @@ class BranchSource:
             stored = self.add(op.properties.get(spec.name), "attr")
             expected = self.add(want, "expected")
             tests = [f"attr is not {stored}"] if op.properties.get(spec.name) is not None else []
-            if op.properties.get(spec.name) is None or same_value(want, spec.default):
+            if op.properties.get(spec.name) is None or same_value(want, spec.unset):
                 tests.append("attr is not None")
             self.lines.append(
                 f"attr = {name}.properties.get({spec.name!r})  # {spec.name} = {attr_text(want)!r}"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr
 from xdsl.ir import Attribute
 
+from ge_xdsl.dialects.ge.assembly import float_text
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec, decode
 from ge_xdsl.dialects.ge.types import tensor_of
@@ -24,13 +25,15 @@ SHOWN = 4
 def attr_value(op: GeOp, spec: AttrSpec) -> Any:
     """The decoded value of a declared attribute, or its default; None when it has none."""
     stored = op.properties.get(spec.name)
-    return spec.default if stored is None else decode(stored)
+    return spec.unset if stored is None else decode(stored)
 
 
 def attr_text(value: Any) -> str:
     """An attribute's value as reasons print it."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, float):
+        return float_text(value)
     if isinstance(value, list | tuple):
         items = cast("Sequence[Any]", value)
         return f"[{', '.join(attr_text(v) for v in items)}]"

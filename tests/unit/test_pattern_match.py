@@ -117,6 +117,12 @@ CASES: dict[str, tuple[str, str, dict[str, bool], list[tuple[str, ...]]]] = {
         {"ir_attr": True},
         [("w",)],
     ),
+    "a default that f32 rounds": (
+        "a b c\n y = LayerNorm(a, b, c)\n return y",
+        "x g[4]\n y = LayerNorm(x, g, g) epsilon=1e-7\n return y",
+        {"ir_attr": True},
+        [("y",)],
+    ),
     "types compared with attributes": (
         RELU_ADD,
         "x z\n r = Sigmoid(x)\n y = Add(r, z)\n return y",

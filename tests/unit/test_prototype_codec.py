@@ -3,9 +3,28 @@
 import math
 
 import pytest
-from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    FloatAttr,
+    IntegerAttr,
+    UnitAttr,
+    f64,
+    i32,
+    i64,
+)
 
-from ge_xdsl.dialects.ge.prototype import decode, encode, has_kind, kind_of, normalize, round_f32
+from ge_xdsl.dialects.ge.graph import ge_ops
+from ge_xdsl.dialects.ge.prototype import (
+    AttrSpec,
+    decode,
+    encode,
+    has_kind,
+    kind_of,
+    normalize,
+    round_f32,
+)
+from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.dialects.ge.weights import const_attr
 
@@ -84,6 +103,39 @@ def test_equal_values_of_other_kinds_do_not_mix():
     encode("ListInt", [1])
     with pytest.raises(ValueError, match="expected a list of integers"):
         encode("ListInt", [True])
+
+
+NARROW = [
+    ("Int", IntegerAttr(3, i32), 3),
+    ("Float", FloatAttr(0.1, f64), 0.1),
+    ("ListInt", DenseArrayBase.from_list(i32, [1, 2]), (1, 2)),
+    ("ListFloat", DenseArrayBase.from_list(f64, [0.1]), (0.1,)),
+]
+
+
+@pytest.mark.parametrize(("kind", "attr", "value"), NARROW)
+def test_numbers_of_another_width_normalize(kind, attr, value):
+    assert normalize(kind, attr) is encode(kind, value)
+
+
+def test_the_generic_form_reads_as_the_custom_one():
+    text = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {{
+  %y = {} : (tensor<2xf32>) -> tensor<2xf32>
+  func.return %y : tensor<2xf32>
+}}
+"""
+    generic = '"ge.LeakyRelu"(%x) <{negative_slope = 0.1 : f64}>'
+    ops = [
+        next(ge_ops(parse_module(text.format(line))))
+        for line in (generic, "ge.LeakyRelu(%x) {negative_slope = 0.1}")
+    ]
+    assert ops[0].properties == ops[1].properties
+
+
+def test_defaults_are_what_is_stored():
+    spec = AttrSpec("epsilon", "Float", False, 1e-7)
+    assert spec.unset == round_f32(1e-7) != 1e-7
+    assert AttrSpec("scales", "ListFloat", False, (0.1, 2.0)).unset == (round_f32(0.1), 2.0)
 
 
 def test_generic_lists_normalize():

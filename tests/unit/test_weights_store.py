@@ -15,11 +15,12 @@ from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.store import HEADER_LIMIT, Store
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.types import DataType, Tensor
-from ge_xdsl.dialects.ge.weights import Weight, WeightAttr, const_attr
+from ge_xdsl.dialects.ge.weights import Weight, WeightAttr, array_of, const_attr
 from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.exporters.mlir import mlir_text, write_mlir
 from ge_xdsl.importers import load_module
 from ge_xdsl.importers.mlir import attach_weights, load_mlir
+from ge_xdsl.pattern.equal import same_constant
 
 W = np.arange(100, dtype=np.float32).reshape(4, 25)
 
@@ -475,3 +476,14 @@ def test_files_that_cannot_be_read(tmp_path, name, message):
     with pytest.raises(CompileError) as error:
         load_module(tmp_path / name)
     assert message in str(error.value)
+
+
+def test_a_boolean_constant_is_the_same_from_text_and_from_an_array():
+    text = "%c = ge.Const() {value = dense<[true, false]> : tensor<2xi1>} : () -> tensor<2xi1>"
+    module = parse_module(f"func.func @main() {{\n  {text}\n  func.return\n}}\n")
+    (const,) = ge_ops(module)
+    made = const_attr(np.array([True, False]))
+    assert const.properties["value"] == made
+    assert same_constant(const, made)
+    assert not same_constant(const, const_attr(np.array([True, True])))
+    assert array_of(made).tolist() == [True, False]

@@ -19,8 +19,8 @@ from ge_xdsl.dialects.ge.prototype import (
     IoKind,
     Prototype,
     Subgraph,
+    as_stored,
     decode,
-    round_f32,
 )
 from ge_xdsl.dialects.ge.types import DataType
 
@@ -70,8 +70,7 @@ class AttrField(_Field, Generic[V]):
         self.spec_kind: AttrKind = kind
         self.required = required
         self.default = default
-        # GE stores f32, so a default such as 1e-7 reads as the nearest one.
-        self.unset = round_f32(default) if isinstance(default, float) else default
+        self.unset: V | None = as_stored(default)
 
     @overload
     def __get__(self, op: None, owner: type) -> Self: ...

@@ -61,7 +61,6 @@ from ge_xdsl.dialects.ge.prototype import (
     decode,
     encode,
     normalize,
-    round_f32,
 )
 from ge_xdsl.dialects.ge.types import (
     HALVES,
@@ -225,7 +224,7 @@ class GeOp(Operation):
         stored = self.properties.get(name)
         if stored is not None:
             return decode(stored)
-        return round_f32(spec.default) if isinstance(spec.default, float) else spec.default
+        return spec.unset
 
     def set_attr(self, name: str, value: Any) -> None:
         """Store a declared attribute; raises ValueError for a value of another kind."""

@@ -69,6 +69,26 @@ class AttrSpec:
     kind: AttrKind
     required: bool = False
     default: Any = None
+    unset: Any = field(init=False, repr=False, compare=False)
+    """What an op without the attribute has: the default as GE stores it, floats as f32."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unset", as_stored(self.default))
+
+
+def round_f32(value: float) -> float:
+    """`value` rounded to f32, which is what GE stores; out of range gives an infinity."""
+    try:
+        return struct.unpack("<f", struct.pack("<f", value))[0]
+    except OverflowError:
+        return math.copysign(math.inf, value)
+
+
+def as_stored(default: Any) -> Any:
+    """A default as GE stores it: floats rounded to f32, lists as tuples."""
+    if isinstance(default, list | tuple):
+        return tuple(as_stored(item) for item in cast("Sequence[Any]", default))
+    return round_f32(default) if isinstance(default, float) else default
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,10 +244,29 @@ def has_kind(attr: Attribute, kind: AttrKind) -> bool:
 
 
 def normalize(kind: AttrKind, attr: Attribute) -> Attribute:
-    """`attr` in the form that `encode` gives, so that [1 : i64] equals array<i64: 1>."""
+    """`attr` in the form that `encode` gives, so that [1 : i64] equals array<i64: 1>, and 1 : i32
+    equals 1 : i64."""
     if kind in ("ListInt", "ListFloat", "ListListInt") and isinstance(attr, ArrayAttr):
         return encode(kind, decode(cast("ArrayAttr[Attribute]", attr)))
-    return attr
+    stored = _STORED.get(kind)
+    if stored is None or kind_of(attr) != kind or _element(attr) == stored:
+        return attr
+    return encode(kind, decode(attr))
+
+
+_STORED: dict[str, Attribute] = {
+    "Int": i64,
+    "Float": f32,
+    "ListInt": i64,
+    "ListFloat": f32,
+}
+
+
+def _element(attr: Attribute) -> Attribute:
+    """The type of a number, or of the numbers in a dense array."""
+    if isinstance(attr, DenseArrayBase):
+        return cast("DenseArrayBase[Any]", attr).elt_type
+    return cast("IntegerAttr[Any] | FloatAttr[Any]", attr).type
 
 
 def _wrong_kind(kind: str, value: Any) -> str:
@@ -263,14 +302,6 @@ def _number(value: Any) -> float:
     if isinstance(value, bool | str) or not hasattr(value, "__float__"):
         raise ValueError(_wrong_kind("Float", value))
     return round_f32(float(value))
-
-
-def round_f32(value: float) -> float:
-    """`value` rounded to f32, which is what GE stores; out of range gives an infinity."""
-    try:
-        return struct.unpack("<f", struct.pack("<f", value))[0]
-    except OverflowError:
-        return math.copysign(math.inf, value)
 
 
 def _boolean(value: Any) -> bool:

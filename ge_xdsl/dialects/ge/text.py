@@ -11,10 +11,10 @@ from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, Builtin, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
-from xdsl.parser import Parser, ParserState
+from xdsl.parser import AttrParser, Parser, ParserState
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -86,6 +86,19 @@ class _Lexer(MLIRLexer):
         return token
 
 
+class _Bits(AttrParser._TensorLiteralElement):  # pyright: ignore[reportPrivateUsage]
+    """A hexadecimal element of a dense literal: of a float type it gives the bits, which is how
+    infinities and NaN are printed. xDSL 0.75 prints and does not read it so."""
+
+    def to_type(self, parser: AttrParser, type: Any) -> Any:
+        if not isinstance(type, AnyFloat) or not isinstance(self.value, int):
+            return super().to_type(parser, type)
+        size = type.compile_time_size
+        if self.value >= 1 << 8 * size:
+            parser.raise_error(f"{self.value:#x} is no {type}, expected {size} bytes", self.span)
+        return type.unpack(self.value.to_bytes(size, "little"), 1)[0]
+
+
 class GeParser(Parser):
     """Parser that keeps node names and source positions and memoises tensor types."""
 
@@ -128,8 +141,11 @@ class GeParser(Parser):
         return op
 
     def adopt_attributes(self, op: GeOp, start: int) -> None:
-        """Declared attributes that the generic form gives in {...} instead of <{...}>."""
+        """Declared attributes that the generic form gives in {...} instead of <{...}>, and all of
+        them in the form that the custom one gives."""
         declared = op.prototype.attr_by_name
+        for name in [name for name in op.properties if name in declared]:
+            op.properties[name] = normalize(declared[name].kind, op.properties[name])
         for name in [name for name in op.attributes if name in declared]:
             if name in op.properties:
                 message = f"{op.name}: attribute '{name}' is given twice, expected it once"
@@ -160,6 +176,13 @@ class GeParser(Parser):
         count = prod(found.get_shape())
         if count > DENSE_LIMIT:
             self.raise_error(f"literal has {count} elements, expected at most {DENSE_LIMIT}")
+        return found
+
+    def _parse_tensor_literal_element(self) -> AttrParser._TensorLiteralElement:
+        token = self._current_token
+        found = super()._parse_tensor_literal_element()
+        if token.text[:2] in ("0x", "0X"):
+            return _Bits(found.is_negative, found.value, found.span)
         return found
 
     def _parse_optional_shape_delimiter(self) -> str | None:

@@ -135,9 +135,12 @@ def const_attr(array: Array, key: str = "", dtype: DataType | None = None) -> At
     ge_type = dtype_of_numpy(array.dtype) if dtype is None else dtype
     tensor = Tensor(ge_type, array.shape)
     if array.size <= INLINE_LIMIT and ge_type in _INLINE_TYPES:
+        stored = array.astype(array.dtype.newbyteorder("<"), copy=False)
+        if ge_type == DataType.DT_BOOL:  # as the parser writes true: equal values, equal bytes
+            stored = stored.astype("uint8") * 0xFF
         return DenseIntOrFPElementsAttr(
             cast("TensorType[Attribute]", tensor.type),  # pyright: ignore[reportArgumentType]
-            BytesAttr(array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()),
+            BytesAttr(stored.tobytes()),
         )
     return WeightAttr(Weight(key or "weight", array, tensor))
 
