@@ -18,6 +18,7 @@ from xdsl.ir import Operation, SSAValue
 from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.dialects.aicore.structure import KernelOp, LaunchOp
 from ge_xdsl.dialects.aicore.types import Tile, tile_of
+from ge_xdsl.dialects.aicore.view import ViewOp
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
@@ -97,20 +98,13 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
         )
     for arg, value in zip(args, values, strict=True):
         tensor, tile = tensor_of(value.type), tile_of(arg)
-        if tensor.size() != _count(tile) or tensor.dtype != DATA_TYPES[tile.element]:
+        if tensor.size() != tile.count or tensor.dtype != DATA_TYPES[tile.element]:
             raise CompileError(
                 f"passes {value.type} for {tile}, expected as many elements of one type",
                 subject=f"{launch.name} @{launch.kernel}",
                 location=launch.source,
             )
     return kernel
-
-
-def _count(tile: Tile) -> int:
-    count = 1
-    for dim in tile.shape:
-        count *= dim
-    return count
 
 
 def _run_one(
@@ -121,6 +115,8 @@ def _run_one(
 ) -> list[Array]:
     if isinstance(op, GeOp):
         return run_op(op, arrays)
+    if isinstance(op, ViewOp):
+        return [arrays[0].reshape(tensor_of(op.results[0].type).shape or ())]
     if not isinstance(op, LaunchOp):
         raise CompileError("is no launch and no GE op, expected one", subject=op.name)
     kernel = kernel_of(op, kernels)
@@ -170,7 +166,7 @@ def _empty(tile: Tile, subject: str) -> Array:
     try:
         return np.empty(tile.shape, numpy_dtype(DATA_TYPES[tile.element]))
     except (MemoryError, ValueError):
-        count = _count(tile) * tile.size
+        count = tile.count * tile.size
         raise CompileError(
             f"writes {count} bytes, expected no more than there is memory", subject=subject
         ) from None
@@ -182,12 +178,15 @@ def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Re
     known: dict[str, KernelTiming] = {}
     calls: dict[str, int] = {}
     reasons: dict[str, list[str]] = {}
+    views = 0
     for op in func.body.block.ops:
         if isinstance(op, LaunchOp):
             kernel = kernel_of(op, kernels)
             if kernel.sym_name not in known:
                 known[kernel.sym_name] = time_kernel(kernel, chip)
             timings.append(replace(known[kernel.sym_name], ops=tuple(op.nodes)))
+        elif isinstance(op, ViewOp):
+            views += max(len(op.nodes), 1)
         elif isinstance(op, GeOp) and op.op_type not in UNCOUNTED:
             calls[op.op_type] = calls.get(op.op_type, 0) + 1
             attr = op.attributes.get(REASON)
@@ -195,4 +194,4 @@ def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Re
             text = attr.data if isinstance(attr, StringAttr) else "was not lowered"
             if text not in texts:
                 texts.append(text)
-    return Report(chip.name, timings, calls, reasons)
+    return Report(chip.name, timings, calls, reasons, views)

@@ -16,6 +16,7 @@ from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
     CopyGmUbOp,
+    CopyRowsOp,
     CopyUbGmOp,
     LoadBiasOp,
     LoadL0aOp,
@@ -24,11 +25,23 @@ from ge_xdsl.dialects.aicore.move import (
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import tile_of
-from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+from ge_xdsl.dialects.aicore.vector import (
+    VbinaryOp,
+    VbrcOp,
+    VcastOp,
+    VcmpOp,
+    VdupOp,
+    VreduceOp,
+    VscalarOp,
+    VselOp,
+    VtransposeOp,
+    VunaryOp,
+)
+from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
-from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, fixpipe, load_l0, mmad
+from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, copy_rows, fixpipe, load_l0, mmad
 
 KernelFunction = Callable[..., None]
 """`kernel(core, cores, *gm)`: `core` of `cores` on one `Memory` per kernel argument."""
@@ -51,6 +64,15 @@ BINARY = {
     "max": "np.maximum",
     "min": "np.minimum",
 }
+COMPARE = {
+    "eq": "np.equal",
+    "ne": "np.not_equal",
+    "lt": "np.less",
+    "le": "np.less_equal",
+    "gt": "np.greater",
+    "ge": "np.greater_equal",
+}
+REDUCE = {"sum": "np.add", "max": "np.maximum", "min": "np.minimum"}
 SCALAR = {"adds": "np.add", "muls": "np.multiply", "maxs": "np.maximum", "mins": "np.minimum"}
 
 
@@ -97,6 +119,10 @@ class KernelSource:
                 self.loop(op, depth)
             elif isinstance(op, AllocOp):
                 self.alloc(op, depth)
+            elif isinstance(op, StridedOp):
+                name, shape = self.name(op.results[0]), tile_of(op.results[0]).shape
+                view = f"strided({op.offset}, {op.strides}, {list(shape)})"
+                self.emit(depth, f"{name} = {self.name(op.operands[0])}.{view}")
             elif type(op) in _STATEMENTS:
                 self.emit(depth, _STATEMENTS[type(op)](self, op))
             else:
@@ -220,6 +246,36 @@ def _cast(src: KernelSource, op: Instruction) -> str:
     return f"{_write(src, op)}[...] = convert({_read(src, op, 'src')}, {element}_dtype)"
 
 
+def _copy_rows(src: KernelSource, op: Instruction) -> str:
+    tiles = [src.name(op.tile(name)) for name in ("src", "index", "dst")]
+    sizes, wraps = src.indices(op.sizes), op.option("wraps")
+    column = src.index(op.offsets[1])
+    return f"copy_rows({tiles[0]}, {column}, {tiles[1]}, {tiles[2]}, {sizes}, {wraps})"
+
+
+def _compare(src: KernelSource, op: Instruction) -> str:
+    a, b = _read(src, op, "a"), _read(src, op, "b")
+    return f"{COMPARE[op.option('kind')]}({a}, {b}, out={_write(src, op)})"
+
+
+def _select(src: KernelSource, op: Instruction) -> str:
+    mask, a, b = (_read(src, op, name) for name in ("mask", "a", "b"))
+    return f"{_write(src, op)}[...] = np.where({mask}, {a}, {b})"
+
+
+def _reduce(src: KernelSource, op: Instruction) -> str:
+    r, c = (src.index(size) for size in op.sizes)
+    rows = op.option("axis") == "rows"
+    out = f"{src.name(op.written)}.write({f'1, {c}' if rows else f'{r}, 1'})"
+    call, axis = REDUCE[op.option("kind")], 0 if rows else 1
+    return f"{out}[...] = {call}.reduce({_read(src, op, 'src')}, axis={axis}, keepdims=True)"
+
+
+def _transpose(src: KernelSource, op: Instruction) -> str:
+    r, c = (src.index(size) for size in op.sizes)
+    return f"{src.name(op.written)}.write({c}, {r})[...] = {_read(src, op, 'src')}.T"
+
+
 def _dup(src: KernelSource, op: Instruction) -> str:
     return f"{_write(src, op)}[...] = {_number(src, op)}"
 
@@ -245,6 +301,11 @@ _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     VcastOp: _cast,
     VdupOp: _dup,
     VbrcOp: _broadcast,
+    VcmpOp: _compare,
+    VselOp: _select,
+    VreduceOp: _reduce,
+    VtransposeOp: _transpose,
+    CopyRowsOp: _copy_rows,
 }
 """Instruction -> the Python statement that executes it."""
 
@@ -261,6 +322,7 @@ def compile_kernel(kernel: KernelOp) -> KernelFunction:
         "mmad": mmad,
         "fixpipe": fixpipe,
         "convert": convert,
+        "copy_rows": copy_rows,
         **source.objects,
     }
     exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)

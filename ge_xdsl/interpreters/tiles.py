@@ -20,10 +20,13 @@ DATA_TYPES = {
     "f32": DataType.DT_FLOAT,
     "f16": DataType.DT_FLOAT16,
     "bf16": DataType.DT_BF16,
+    "i64": DataType.DT_INT64,
     "i32": DataType.DT_INT32,
     "i16": DataType.DT_INT16,
     "i8": DataType.DT_INT8,
     "ui8": DataType.DT_UINT8,
+    "i1": DataType.DT_BOOL,
+    "bit": DataType.DT_BOOL,
 }
 """Element type of a tile -> GE data type."""
 
@@ -129,13 +132,23 @@ class Ring:
 class Memory:
     """A tile in GM. `missing` counts the elements of an output that are not written yet."""
 
-    __slots__ = ("array", "missing", "name", "readable")
+    __slots__ = ("array", "missing", "name", "readable", "root")
 
-    def __init__(self, name: str, array: Array, readable: bool) -> None:
+    def __init__(self, name: str, array: Array, readable: bool, root: Memory | None = None) -> None:
         self.name = name
         self.array = array
         self.readable = readable
+        self.root = self if root is None else root
         self.missing = 0 if readable else array.size
+
+    def strided(self, offset: int, strides: Sequence[int], shape: Sequence[int]) -> Memory:
+        """The same memory with other strides, in elements; all must lie in it."""
+        from numpy.lib.stride_tricks import as_strided
+
+        flat = self.array.reshape(-1)[offset:]
+        steps = [stride * flat.itemsize for stride in strides]
+        view = as_strided(flat, shape, steps, writeable=not self.readable)
+        return Memory(self.name, view, self.readable, self.root)
 
     def window(self, offsets: Sequence[int], rows: int, cols: int) -> Array:
         """The rows x cols at `offsets`, one per dimension."""
@@ -160,7 +173,7 @@ class Memory:
         if self.readable:
             raise ValueError(f"writes '{self.name}', which the kernel reads")
         self.window(offsets, *values.shape)[...] = values
-        self.missing -= values.size
+        self.root.missing -= values.size
 
 
 def load_l0(
@@ -216,3 +229,17 @@ def fixpipe(src: Buffer, dst: Memory, offsets: Sequence[int], m: int, n: int, re
 
 def _text(shape: Sequence[int]) -> str:
     return "x".join(str(dim) for dim in shape)
+
+
+def copy_rows(
+    src: Memory, col: int, index: Buffer, dst: Buffer, rows: int, cols: int, wraps: bool
+) -> None:
+    """dst[:rows, :cols] = the rows of src that the first indices name, from column `col` on."""
+    places = index.get(0, 0, 1, rows)[0]
+    count = src.array.shape[0]
+    low = -count if wraps else 0
+    bad = places[(places < low) | (places >= count)]
+    if bad.size:
+        raise ValueError(f"index is {bad[0]}, expected one in [{low}, {count})")
+    src.load((0, col), 1, cols)
+    dst.put(src.array[places, col : col + cols])

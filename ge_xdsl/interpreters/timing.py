@@ -51,18 +51,25 @@ class KernelTiming:
 class Report:
     """Kernels in launch order, and the ops that ran as whole-tensor calls, not timed.
 
-    `calls` counts those by op type; `reasons` says for each type why it was not lowered.
+    `calls` counts those by op type; `reasons` says for each type why it was not lowered. `views`
+    counts the views, which take no time.
     """
 
     target: str
     kernels: Sequence[KernelTiming] = ()
     calls: Mapping[str, int] = field(default_factory=dict[str, int])
     reasons: Mapping[str, Sequence[str]] = field(default_factory=dict[str, Sequence[str]])
+    views: int = 0
 
     @property
     def us(self) -> float:
         """The sum of the kernels' times in microseconds; whole-tensor calls are not in it."""
         return sum(kernel.us for kernel in self.kernels)
+
+    @property
+    def timed(self) -> int:
+        """The number of ops that the launches compute, views not among them."""
+        return sum(len(kernel.ops) for kernel in self.kernels)
 
     def __str__(self) -> str:
         """The report as a table."""
@@ -74,6 +81,8 @@ class Report:
             "target": self.target,
             "us": round(self.us, 3),
             "kernels": [kernel.to_json() for kernel in self.kernels],
+            "timed_ops": self.timed,
+            "views": self.views,
             "whole_tensor_calls": dict(self.calls),
             "reasons": {op: list(texts) for op, texts in self.reasons.items()},
         }
@@ -100,6 +109,7 @@ def report_table(report: Report) -> str:
     total = f"total {report.us:.2f} us in {count} launch{'' if count == 1 else 'es'}"
     untimed = sum(report.calls.values())
     lines.append(f"{total}, without {untimed} ops that are not timed" if untimed else total)
+    lines.append(f"ops: {report.timed} timed, {report.views} views, {untimed} not timed")
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")

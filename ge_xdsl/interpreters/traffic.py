@@ -11,12 +11,14 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp, tile_order
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
+from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets import Target
 
 SMALL_DMA = 8192
@@ -45,24 +47,46 @@ class _Panels:
 
 def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
     """The HBM traffic of one launch."""
-    loop = next((op for op in kernel.body.ops if isinstance(op, ForOp) and op.over_cores), None)
-    panels = [_panels(arg, kernel, loop) for arg in kernel.body.args if list(arg.uses)]
-    used = cold_bytes(panels, loop, kernel.blocks, target.l2 * target.l2_usable)
+    capacity = target.l2 * target.l2_usable
     bandwidth = target.hbm_l1_bandwidth if kernel.core == "cube" else target.hbm_ub_bandwidth
     cold: dict[SSAValue, float] = {}
     seconds, total, written = 0.0, 0.0, 0.0
-    for item in panels:
-        touched, missed = used[item.value]
-        if item.written:
-            written += touched
-            continue
-        cold[item.value] = missed / touched if touched else 0.0
-        loss = 1 + target.hbm_dma_loss / max(item.dma_bytes, SMALL_DMA)
-        seconds += missed * loss / bandwidth
-        total += missed
-    back = write_back(total, written, target.l2 * target.l2_usable)
+    for loop, values in _uses(kernel).items():
+        panels = [_panels(value, loop) for value in values]
+        used = cold_bytes(panels, loop, kernel.blocks, capacity)
+        for item in panels:
+            touched, missed = used[item.value]
+            if item.written:
+                written += touched
+                continue
+            cold[item.value] = missed / touched if touched else 0.0
+            loss = 1 + target.hbm_dma_loss / max(item.dma_bytes, SMALL_DMA)
+            seconds += missed * loss / bandwidth
+            total += missed
+    back = write_back(total, written, capacity)
     seconds += back / target.hbm_write_efficiency / bandwidth
     return Traffic(cold, round(total + back), seconds)
+
+
+def _uses(kernel: KernelOp) -> dict[ForOp | None, list[SSAValue]]:
+    """The GM tiles that each loop over cores moves, those outside of any under None."""
+    found: dict[ForOp | None, dict[SSAValue, None]] = {}
+    values: list[SSAValue] = list(kernel.body.args)
+    values += [op.results[0] for op in kernel.body.ops if isinstance(op, StridedOp)]
+    for value in values:
+        for use in value.uses:
+            if isinstance(use.operation, Instruction):
+                found.setdefault(_loop_of(use.operation), {})[value] = None
+    return {loop: list(used) for loop, used in found.items()}
+
+
+def _loop_of(op: Operation) -> ForOp | None:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, KernelOp):
+        if isinstance(parent, ForOp) and parent.over_cores:
+            return parent
+        parent = parent.parent_op()
+    return None
 
 
 def write_back(read: float, written: float, capacity: float) -> float:
@@ -71,15 +95,15 @@ def write_back(read: float, written: float, capacity: float) -> float:
     return max(0.0, written - capacity * share)
 
 
-def _panels(value: SSAValue, kernel: KernelOp, loop: ForOp | None) -> _Panels:
-    """The panels of a GM tile, from the windows through which it is used."""
+def _panels(value: SSAValue, loop: ForOp | None) -> _Panels:
+    """The panels of a GM tile, from the windows through which a loop uses it."""
     tile = tile_of(value)
     dims: set[int] = set()
     dma = 0
     written = False
     for use in value.uses:
         op = use.operation
-        if not isinstance(op, Instruction):
+        if not isinstance(op, Instruction) or _loop_of(op) is not loop:
             continue
         written |= op.written is value
         if loop is not None:
@@ -91,10 +115,17 @@ def _panels(value: SSAValue, kernel: KernelOp, loop: ForOp | None) -> _Panels:
         extent = loop.extents[dim] if loop is not None else 1
         step = loop.steps[dim] if loop is not None else 1
         count *= -(-extent // step) if isinstance(extent, int) else 1
-    size = tile.size
-    for length in tile.shape:
-        size *= length
+    size = tile.size * _distinct(value)
     return _Panels(value, tuple(sorted(dims)), size / count, dma, written)
+
+
+def _distinct(value: SSAValue) -> int:
+    """The elements of a GM tile, those that strides of 0 repeat once."""
+    tile = tile_of(value)
+    if not isinstance(value.owner, StridedOp):
+        return tile.count
+    pairs = zip(tile.shape, value.owner.strides, strict=True)
+    return prod(dim for dim, stride in pairs if stride)
 
 
 def _largest(op: Operation) -> int:

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 
 from ge_xdsl.lowering.tiling import BUFFERS, Slot
 
+APART = frozenset({"vreduce", "vbrc"})
+"""Instructions that do not write where they read."""
+
 
 @dataclass(frozen=True, slots=True)
 class Value:
@@ -26,6 +29,8 @@ class Step:
     dst: int
     kind: str | None = None
     value: float | None = None
+    axis: str | None = None
+    """Of a reduction: `rows` or `cols`."""
 
 
 @dataclass
@@ -38,10 +43,15 @@ class Program:
     outputs: list[int] = field(default_factory=list[int])
     known: dict[tuple[object, ...], int] = field(default_factory=dict[tuple[object, ...], int])
     """What `once` has made."""
+    bits: dict[int, int] = field(default_factory=dict[int, int])
+    """Truth value in bytes -> the bits that it was made from."""
+    whole: str = ""
+    """`cols` or `rows` when a tile must have all of them, because they are reduced."""
 
     def key(self) -> tuple[object, ...]:
         """Equal for programs that are the same."""
-        return (tuple(self.values), tuple(self.steps), tuple(self.inputs), tuple(self.outputs))
+        values, steps = tuple(self.values), tuple(self.steps)
+        return (values, steps, tuple(self.inputs), tuple(self.outputs), self.whole)
 
     def add(self, value: Value) -> int:
         """A new virtual value."""
@@ -52,13 +62,14 @@ class Program:
         self,
         op: str,
         sources: Sequence[int],
-        element: str,
+        result: Value | str,
         kind: str | None = None,
         value: float | None = None,
+        axis: str | None = None,
     ) -> int:
-        """Append an instruction with a full-size result; the result."""
-        dst = self.add(Value(element))
-        self.steps.append(Step(op, tuple(sources), dst, kind, value))
+        """Append an instruction; its result, full-size when only an element type is given."""
+        dst = self.add(Value(result) if isinstance(result, str) else result)
+        self.steps.append(Step(op, tuple(sources), dst, kind, value, axis))
         return dst
 
     def once(
@@ -81,6 +92,7 @@ def assign(program: Program) -> tuple[list[int], list[Slot]]:
     may write where it reads.
     """
     last = {v: i for i, step in enumerate(program.steps) for v in step.sources}
+    owned = {*program.inputs, *program.outputs}
     slots: list[Slot] = []
     slot_of = [-1] * len(program.values)
     for v in (*program.inputs, *program.outputs):
@@ -89,8 +101,7 @@ def assign(program: Program) -> tuple[list[int], list[Slot]]:
     free: dict[Value, list[int]] = {}
     for i, step in enumerate(program.steps):
         for v in dict.fromkeys(step.sources):
-            own = v in program.inputs or v in program.outputs
-            if last[v] == i and not own:
+            if last[v] == i and v not in owned and step.op not in APART:
                 free.setdefault(program.values[v], []).append(slot_of[v])
         if slot_of[step.dst] < 0:
             value = program.values[step.dst]
@@ -99,6 +110,10 @@ def assign(program: Program) -> tuple[list[int], list[Slot]]:
             else:
                 slot_of[step.dst] = len(slots)
                 slots.append(_slot(value, 1))
+        if step.op in APART:
+            for v in dict.fromkeys(step.sources):
+                if last[v] == i and v not in owned:
+                    free.setdefault(program.values[v], []).append(slot_of[v])
     return slot_of, slots
 
 

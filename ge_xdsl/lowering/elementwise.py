@@ -1,88 +1,192 @@
-"""Chains of elementwise GE ops to one vector kernel: load tiles, compute in UB, store.
+"""Chains of elementwise and row ops, each one vector kernel.
 
-for each tile, dealt to the vector cores:
-    copy_gm_ub each input; vector instructions; copy_ub_gm each output
+A chain has a domain, the shape of its tiles: that of the results of its elementwise ops and of
+what its row ops reduce. Beside full-size values it may have small ones, with one element per row
+(or column) that a row op makes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from math import isfinite
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 
-from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
-from ge_xdsl.dialects.aicore.op import Index, Instruction
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
-from ge_xdsl.dialects.aicore.types import Tile
-from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+from ge_xdsl.dialects.ge.elementwise import BiasAddOp
+from ge_xdsl.dialects.ge.norm import BatchNormOp, channel_axis
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
-from ge_xdsl.lowering.buffers import Program, Step, Value, assign
-from ge_xdsl.lowering.recipes import RECIPES, Operand, decline, emit_op
+from ge_xdsl.errors import CompileError
+from ge_xdsl.lowering import rows
+from ge_xdsl.lowering.buffers import Program, Value, assign
+from ge_xdsl.lowering.recipes import (
+    DATA_OPERANDS,
+    RECIPES,
+    Emitter,
+    Operand,
+    cast_to,
+    decline,
+    emit_op,
+    spread,
+)
+from ge_xdsl.lowering.rows import Rows
 from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor
-from ge_xdsl.lowering.tiling import Slot, vector_tiling
+from ge_xdsl.lowering.tiling import vector_tiling
+from ge_xdsl.lowering.unit import Unit, launch_unit
+from ge_xdsl.lowering.vector_kernel import Chain, vector_kernel
 from ge_xdsl.targets.target import Target
 
-VECTOR_OPS: dict[str, type[Instruction]] = {
-    "vunary": VunaryOp,
-    "vbinary": VbinaryOp,
-    "vscalar": VscalarOp,
-    "vcast": VcastOp,
-    "vdup": VdupOp,
-    "vbrc": VbrcOp,
-}
 MAX_CHAIN = 24
 """GE ops in one vector kernel."""
 
 
+def op_types() -> list[str]:
+    """The op types that a chain may have."""
+    return [*RECIPES, *rows.RECIPES]
+
+
 def reason(op: GeOp, target: Target) -> str:
     """Why an op cannot be part of a vector kernel, '' when it can."""
-    if op.op_type not in RECIPES:
+    is_row = op.op_type in rows.RECIPES
+    if op.op_type not in RECIPES and not is_row:
         return "no lowering"
     if "vector" not in target.lowers:
         return f"no vector kernels for {target.name}"
-    tensors = [static_tensor(v) for v in (*op.operands, *op.results)]
     elements: list[str] = []
-    for tensor in tensors:
+    for value in (*data_operands(op), *op.results):
+        tensor = static_tensor(value)
         if tensor is None:
             return "no lowering for a shape that is empty or not static"
         if not element_of(tensor.dtype):
             return f"no lowering for element type {tensor.dtype.name}"
         elements.append(element_of(tensor.dtype))
-    return decline(op, elements[:-1], elements[-1])
+    if is_row:
+        return rows.decline(op) or _fits(op, target)
+    count = len(data_operands(op))
+    return decline(op, elements[:count], elements[count])
+
+
+def _fits(op: GeOp, target: Target) -> str:
+    """Why a row op's tile does not fit, '' when it does."""
+    try:
+        chain = chain_program([op])
+        vector_tiling(chain.shape, assign(chain.program)[1], target, chain.program.whole)
+    except CompileError as error:
+        return f"no lowering: {error.message}"
+    return ""
+
+
+def data_operands(op: GeOp) -> list[SSAValue]:
+    """The operands that a recipe gets; the others are known at compile time."""
+    if op.op_type in rows.RECIPES:
+        return rows.data_operands(op)
+    return list(op.operands[: DATA_OPERANDS.get(op.op_type, len(op.operands))])
+
+
+def shape_of(value: SSAValue) -> tuple[int, ...]:
+    """The static shape of a value."""
+    return tuple(tensor_of(value.type).shape or ())
+
+
+@dataclass
+class _Group:
+    """A chain that grows from its root backwards."""
+
+    domain: tuple[int, ...]
+    ops: list[GeOp] = field(default_factory=list[GeOp])
+    small: tuple[int, ...] | None = None
+    whole: str = ""
+
+    def takes(self, op: GeOp) -> bool:
+        """Whether the results of an op have a size that the chain has; notes a new one."""
+        shape = shape_of(op.results[0])
+        if op.op_type in rows.RECIPES:
+            found = rows.rows_of(op)
+            assert isinstance(found, Rows)
+            kept = shape == (found.small if rows.shrinks(op) else found.shape)
+            same = self.small in (None, found.small) and self.whole in ("", found.whole)
+            if not kept or not same or found.shape != self.domain:
+                return False
+            self.small, self.whole = found.small, found.whole
+            return True
+        if shape == self.domain:
+            return True
+        pairs = list(zip(shape, self.domain, strict=False))
+        if len(shape) != len(self.domain) or any(a not in (1, b) for a, b in pairs):
+            return False
+        if self.small not in (None, shape):
+            return False
+        self.small = shape
+        return True
+
+    def start(self, op: GeOp) -> None:
+        """Begin with the root."""
+        self.ops.append(op)
+        if op.op_type in rows.RECIPES:
+            found = rows.rows_of(op)
+            assert isinstance(found, Rows)
+            self.domain, self.small, self.whole = found.shape, found.small, found.whole
+
+
+def units(ops: Sequence[Operation], eligible: Sequence[bool], target: Target) -> list[Unit]:
+    """The units of all chains."""
+    made: list[Unit] = []
+    for group in groups(ops, eligible):
+        chain = chain_program(group)
+        parts = [group] if _possible(chain, target) else [[op] for op in group]
+        for part in parts:
+            chain = chain if part is group else chain_program(part)
+            made.append(_unit(part, chain, target))
+    return made
+
+
+def _unit(ops: Sequence[GeOp], chain: Chain, target: Target) -> Unit:
+    return launch_unit(
+        ops,
+        chain.operands,
+        chain.results,
+        chain.key(),
+        lambda name: vector_kernel(name, chain, target),
+    )
+
+
+def _possible(chain: Chain, target: Target) -> bool:
+    """Whether a chain's dimensions merge as its row ops need, and its tile fits."""
+    if not chain.sound:
+        return False
+    try:
+        vector_tiling(chain.shape, assign(chain.program)[1], target, chain.program.whole)
+    except CompileError:
+        return False
+    return True
 
 
 def groups(ops: Sequence[Operation], eligible: Sequence[bool]) -> list[list[GeOp]]:
     """The chains: each a list of ops in program order, the last of them its root.
 
-    An op joins the chain of its first user when that has the same result shape and every user
-    outside the chain stands after the chain's root, where the kernel is launched. So operands
-    are defined before the launch and results used after it, and no cycle can arise.
+    An op joins the chain of its first user when that has its size and every user outside the
+    chain stands after the chain's root, where the kernel is launched. So operands are defined
+    before the launch and results used after it, and no cycle can arise.
     """
     position = {op: i for i, op in enumerate(ops)}
-    chain_of: dict[Operation, list[GeOp]] = {}
-    found: list[list[GeOp]] = []
+    group_of: dict[Operation, _Group] = {}
+    found: list[_Group] = []
     for op, good in zip(reversed(ops), reversed(eligible), strict=True):
         if not good or not isinstance(op, GeOp):
             continue
-        users = sorted({_ancestor(use.operation, position) for use in op.results[0].uses})
-        first = chain_of.get(ops[users[0]]) if users else None
-        if first is not None and _joins(
-            op, users, first, position, lambda i, c=first: chain_of.get(ops[i]) is c
-        ):
-            chain = first
+        uses = [use.operation for value in op.results for use in value.uses]
+        users = sorted({_ancestor(user, position) for user in uses})
+        group = group_of.get(ops[users[0]]) if users else None
+        if group is not None and _joins(op, users, group, position, ops, group_of):
+            # the root first while the chain grows backwards
+            group.ops.append(op)
         else:
-            chain = list[GeOp]()
-            found.append(chain)
-        # the root first while the chain grows backwards
-        chain.append(op)
-        chain_of[op] = chain
-    for chain in found:
-        chain.reverse()
-    found.reverse()
-    return found
+            group = _Group(shape_of(op.results[0]))
+            group.start(op)
+            found.append(group)
+        group_of[op] = group
+    return [group.ops[::-1] for group in reversed(found)]
 
 
 def _ancestor(op: Operation, position: dict[Operation, int]) -> int:
@@ -97,157 +201,153 @@ def _ancestor(op: Operation, position: dict[Operation, int]) -> int:
 def _joins(
     op: GeOp,
     users: Sequence[int],
-    chain: list[GeOp],
+    group: _Group,
     position: dict[Operation, int],
-    inside: Callable[[int], bool],
+    ops: Sequence[Operation],
+    group_of: dict[Operation, _Group],
 ) -> bool:
-    root = chain[0]
-    if len(chain) >= MAX_CHAIN:
+    root = position[group.ops[0]]
+    if len(group.ops) >= MAX_CHAIN:
         return False
-    if tensor_of(op.results[0].type).shape != tensor_of(root.results[0].type).shape:
+    if not all(user > root or group_of.get(ops[user]) is group for user in users):
         return False
-    return all(user > position[root] or inside(user) for user in users)
-
-
-@dataclass(frozen=True, slots=True)
-class Chain:
-    """A chain ready to be made a kernel: what it reads, writes and does."""
-
-    program: Program
-    operands: tuple[SSAValue, ...]
-    results: tuple[SSAValue, ...]
-    shape: tuple[int, ...]
-    operand_shapes: tuple[tuple[int, ...], ...]
-
-    def key(self) -> tuple[object, ...]:
-        """Equal for chains that make the same kernel."""
-        return ("vector", self.program.key(), self.shape, self.operand_shapes)
+    # a root that reduces keeps no dimensions that the chain's other values could meet
+    return group.takes(op)
 
 
 def chain_program(ops: Sequence[GeOp]) -> Chain:
     """The vector program of a chain."""
-    members = set(ops)
-    operands = list(dict.fromkeys(v for op in ops for v in op.operands if v.owner not in members))
-    operands = [v for v in operands if any(_number(op, v) is None for op in _users(v, ops))]
-    results = [
-        op.results[0]
-        for op in ops
-        if op is ops[-1] or any(use.operation not in members for use in op.results[0].uses)
-    ]
-    whole = tensor_of(ops[-1].results[0].type).shape or ()
-    shapes = [tensor_of(v.type).shape or () for v in operands]
-    shape, each = merged_shape(whole, shapes)
-    program = Program()
-    values: dict[SSAValue, int] = {}
-    for value, small in zip(operands, each, strict=True):
-        element = element_of(tensor_of(value.type).dtype)
-        item = Value(element, small[-2] == shape[-2], small[-1] == shape[-1])
-        values[value] = program.add(item)
-        program.inputs.append(values[value])
-    for op in ops:
+    return _Builder(ops).chain()
+
+
+class _Builder:
+    """Makes the program of a chain."""
+
+    def __init__(self, ops: Sequence[GeOp]) -> None:
+        self.ops = ops
+        self.members = set(ops)
+        reduced = [rows.rows_of(op) for op in ops if op.op_type in rows.RECIPES]
+        self.rows = next((item for item in reduced if isinstance(item, Rows)), None)
+        whole = shape_of(ops[-1].results[0]) if self.rows is None else self.rows.shape
+        self.program = Program(whole=self.rows.whole if self.rows else "")
+        self.values: dict[SSAValue, int] = {}
+        shapes: dict[SSAValue, tuple[int, ...]] = {}
+        for op in ops:
+            for i, v in enumerate(data_operands(op)):
+                if v.owner not in self.members and number_of(op, v) is None:
+                    shapes.setdefault(v, operand_shape(op, i, v))
+        self.operands = list(shapes)
+        small = self.rows.small if self.rows else whole
+        merged = merged_shape(whole, [*shapes.values(), small])
+        self.shape, (*self.each, self.small) = merged
+
+    def chain(self) -> Chain:
+        """The chain."""
+        program = self.program
+        for value, shape in zip(self.operands, self.each, strict=True):
+            element = element_of(tensor_of(value.type).dtype)
+            item = Value(element, shape[-2] == self.shape[-2], shape[-1] == self.shape[-1])
+            self.values[value] = program.add(item)
+            program.inputs.append(self.values[value])
+        for op in self.ops:
+            self.emit(op)
+        results = [v for op in self.ops for v in op.results if self.is_stored(op, v)]
+        for value in results:
+            self.store(self.values[value])
+        sizes = [program.values[v] for v in program.outputs]
+        shapes = [self.shape if size.rows and size.cols else self.small for size in sizes]
+        return Chain(
+            program,
+            tuple(self.operands),
+            tuple(results),
+            self.shape,
+            tuple(self.each),
+            tuple(shapes),
+            self.sound(),
+        )
+
+    def sound(self) -> bool:
+        """Whether the merged dimensions are those that the row ops reduce."""
+        if self.rows is None:
+            return all(
+                shape_of(op.results[0]) == shape_of(self.ops[-1].results[0]) for op in self.ops
+            )
+        place = len(self.shape) - (2 if self.rows.whole == "rows" else 1)
+        want = tuple(1 if i == place else d for i, d in enumerate(self.shape))
+        return self.small == want and self.shape[place] == self.rows.count
+
+    def is_stored(self, op: GeOp, value: SSAValue) -> bool:
+        """Whether a result is used outside the chain; the root's first one always is."""
+        if op is self.ops[-1] and value is op.results[0]:
+            return True
+        return any(use.operation not in self.members for use in value.uses)
+
+    def store(self, value: int) -> None:
+        """Make a value an output, by a copy when it is an operand or stored already."""
+        program = self.program
+        if value in program.inputs or value in program.outputs:
+            value = program.step("vunary", (value,), program.values[value], "copy")
+        program.outputs.append(value)
+
+    def emit(self, op: GeOp) -> None:
+        """Append the instructions of an op."""
         args: list[Operand] = []
-        for v in op.operands:
-            number = None if v.owner in members else _number(op, v)
-            args.append(values[v] if number is None else number)
-        result = element_of(tensor_of(op.results[0].type).dtype)
-        values[op.results[0]] = emit_op(program, op, args, result)
-    program.outputs = [values[v] for v in results]
-    return Chain(program, tuple(operands), tuple(results), shape, tuple(each))
+        for v in data_operands(op):
+            number = None if v.owner in self.members else number_of(op, v)
+            args.append(self.values[v] if number is None else number)
+        elements = [element_of(tensor_of(v.type).dtype) for v in op.results]
+        if op.op_type in rows.RECIPES:
+            assert self.rows is not None
+            recipe = rows.RECIPES[op.op_type]
+            made = recipe(Emitter(self.program, "f32"), op, args, self.rows.count)
+        else:
+            made = [emit_op(self.program, op, args, elements[0])]
+        for value, item, element in zip(op.results, made, elements, strict=False):
+            self.values[value] = self.full(cast_to(self.program, item, element), value)
+
+    def full(self, item: int, value: SSAValue) -> int:
+        """A result in its full size, or as small as the chain's small values are."""
+        element = self.program.values[item].element
+        is_small = self.rows is not None and tensor_of(value.type).size() != _size(self.rows)
+        if not is_small:
+            return spread(self.program, item, Value(element))
+        cols = self.program.whole == "cols"
+        return spread(self.program, item, Value(element, cols, not cols))
 
 
-def _users(value: SSAValue, ops: Sequence[GeOp]) -> list[GeOp]:
-    return [op for op in ops if any(v is value for v in op.operands)]
+def _size(found: Rows) -> int:
+    out = 1
+    for dim in found.shape:
+        out *= dim
+    return out
 
 
-def _number(op: GeOp, value: SSAValue) -> float | None:
-    """The one number of a constant operand of a binary op whose other operand has the shape."""
-    if len(op.operands) != 2 or tensor_of(value.type).size() != 1:
+def operand_shape(op: GeOp, i: int, value: SSAValue) -> tuple[int, ...]:
+    """The shape of an operand as it broadcasts: one number per channel stands at the channels."""
+    shape = shape_of(value)
+    if i == 0 or not isinstance(op, BatchNormOp | BiasAddOp):
+        return shape
+    x = tensor_of(op.operands[0].type)
+    rank = len(x.shape or ())
+    if isinstance(op, BatchNormOp):
+        axis = channel_axis(op.data_format, rank)
+    else:
+        axis = op.channel_axis(x) % rank
+    count = tensor_of(value.type).size() or 0
+    return (count, *(1,) * (rank - axis - 1))
+
+
+def number_of(op: GeOp, value: SSAValue) -> float | None:
+    """The number of a constant of one element, beside an operand of the result's shape."""
+    if op.op_type in rows.RECIPES or op.op_type in DATA_OPERANDS:
         return None
-    others = [v for v in op.operands if v is not value]
-    shape = tensor_of(op.results[0].type).shape
-    if not others or tensor_of(others[0].type).shape != shape:
+    if tensor_of(value.type).size() != 1:
+        return None
+    shape = shape_of(op.results[0])
+    if not any(v is not value and shape_of(v) == shape for v in op.operands):
         return None
     array = constant_of(value)
-    if array is None:
+    if array is None or array.dtype == bool:
         return None
     number = float(array.reshape(-1)[0])
     return number if isfinite(number) else None
-
-
-def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
-    """The kernel of a chain."""
-    slot_of, slots = assign(chain.program)
-    rows, cols = vector_tiling(chain.shape, slots, target)
-    steps = (*(1 for _ in chain.shape[:-2]), rows, cols)
-    count = 1
-    for dim, step in zip(chain.shape, steps, strict=True):
-        count *= -(-dim // step)
-    blocks = min(count, target.vector_cores)
-    program = chain.program
-    shapes = [*chain.operand_shapes, *(chain.shape for _ in chain.results)]
-    elements = [program.values[v].element for v in (*program.inputs, *program.outputs)]
-    tiles = [Tile(s, e, "gm") for s, e in zip(shapes, elements, strict=True)]
-    block = Block(arg_types=[tile.type for tile in tiles])
-    for i, arg in enumerate(block.args):
-        ins = len(program.inputs)
-        arg.name_hint = f"x{i}" if i < ins else f"y{i - ins}"
-    names = [*(f"d{i}" for i in range(len(steps) - 2)), "r", "c"]
-    loop = ForOp.make(chain.shape, steps, names, over_cores=True)
-    block.add_op(loop)
-    _Body(loop, chain, slot_of, slots, (rows, cols)).fill(block)
-    return KernelOp.make(name, "vector", blocks, len(chain.results), block)
-
-
-class _Body:
-    """Fills the loop body of a vector kernel."""
-
-    def __init__(
-        self,
-        loop: ForOp,
-        chain: Chain,
-        slot_of: Sequence[int],
-        slots: Sequence[Slot],
-        tile: tuple[int, int],
-    ) -> None:
-        self.loop = loop
-        self.chain = chain
-        self.slot_of = slot_of
-        rank = len(chain.shape)
-        self.origins = [loop.origin(i) for i in range(rank)]
-        self.length = (loop.length(rank - 2), loop.length(rank - 1))
-        self.tiles: list[SSAValue] = []
-        for i, slot in enumerate(slots):
-            alloc = AllocOp.make(slot.tile(*tile).type, slot.buffers)
-            alloc.results[0].name_hint = f"t{i}"
-            self.add(alloc)
-            self.tiles.append(alloc.results[0])
-
-    def add(self, op: Operation) -> None:
-        self.loop.body.add_op(op)
-
-    def sizes(self, value: int) -> list[Index]:
-        """The valid sizes of a value."""
-        item = self.chain.program.values[value]
-        return [self.length[0] if item.rows else 1, self.length[1] if item.cols else 1]
-
-    def offsets(self, shape: Sequence[int]) -> list[Index]:
-        """Where the tile stands in a GM tile; 0 where that is broadcast."""
-        pairs = zip(self.origins, shape, self.chain.shape, strict=True)
-        return [origin if dim == whole else 0 for origin, dim, whole in pairs]
-
-    def fill(self, block: Block) -> None:
-        program = self.chain.program
-        shapes = self.chain.operand_shapes
-        for value, arg, shape in zip(program.inputs, block.args, shapes, strict=False):
-            tile, offsets = self.tiles[self.slot_of[value]], self.offsets(shape)
-            self.add(CopyGmUbOp.build(arg, tile, offsets=offsets, sizes=self.sizes(value)))
-        for step in program.steps:
-            self.add(self.instruction(step))
-        for value, arg in zip(program.outputs, block.args[len(shapes) :], strict=True):
-            tile, offsets = self.tiles[self.slot_of[value]], self.offsets(self.chain.shape)
-            self.add(CopyUbGmOp.build(tile, arg, offsets=offsets, sizes=self.sizes(value)))
-
-    def instruction(self, step: Step) -> Instruction:
-        tiles = [self.tiles[self.slot_of[v]] for v in (*step.sources, step.dst)]
-        sizes = self.sizes(step.dst)
-        return VECTOR_OPS[step.op].build(*tiles, sizes=sizes, kind=step.kind, value=step.value)

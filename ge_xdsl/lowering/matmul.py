@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import TypeVar
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -25,6 +26,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling, matmul_tiling, strip_rows
+from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.targets.target import Target
 
 TRANSPOSE = {
@@ -34,6 +36,7 @@ TRANSPOSE = {
     "BatchMatMulV2": ("adj_x1", "adj_x2"),
 }
 """Op type -> the attributes that transpose the factors."""
+TYPES = frozenset(TRANSPOSE)
 FACTORS = ("f16", "bf16", "f32")
 
 
@@ -62,8 +65,6 @@ class Product:
 
 def reason(op: GeOp, target: Target) -> str:
     """Why an op cannot be a cube kernel, '' when it can."""
-    if op.op_type not in TRANSPOSE:
-        return "no lowering"
     if "cube" not in target.lowers:
         return f"no cube kernels for {target.name}"
     for value in (*op.operands, *op.results):
@@ -74,6 +75,30 @@ def reason(op: GeOp, target: Target) -> str:
             return f"no lowering for element type {tensor.dtype.name}"
     found = product_of(op, False)
     return found if isinstance(found, str) else ""
+
+
+def unit(op: GeOp, target: Target) -> Unit:
+    """The launch of a product, with the Relu that is its only user."""
+    relu = only_relu(op)
+    product = product_of(op, relu is not None)
+    assert isinstance(product, Product)
+    ops = [op] if relu is None else [op, relu]
+    return launch_unit(
+        ops,
+        op.operands,
+        ops[-1].results,
+        product,
+        lambda name: matmul_kernel(name, product, target),
+    )
+
+
+def only_relu(op: GeOp) -> GeOp | None:
+    """The Relu that is the only user of an op's result, in the same block."""
+    uses = list(op.results[0].uses)
+    user = uses[0].operation if len(uses) == 1 else None
+    if not isinstance(user, GeOp) or user.op_type != "Relu" or user.parent is not op.parent:
+        return None
+    return user
 
 
 def product_of(op: GeOp, relu: bool) -> Product | str:
@@ -94,7 +119,7 @@ def product_of(op: GeOp, relu: bool) -> Product | str:
         return bias
     element = element_of(x1.dtype)
     kind = element_of(bias.dtype) if bias is not None else ""
-    batch_a, batch_b = _count(a[:-2]), _count(b[:-2])
+    batch_a, batch_b = prod(a[:-2]), prod(b[:-2])
     if batch_b == 1 and not t1:
         # one right factor: the batch is more rows
         rows = (batch_a * a[-2], a[-1])
@@ -121,14 +146,7 @@ def _aligned(a: Sequence[int], b: Sequence[int]) -> bool:
     rank = max(len(a), len(b))
     left = (1,) * (rank - len(a)) + tuple(a)
     right = (1,) * (rank - len(b)) + tuple(b)
-    return left == right or _count(a) == 1 or _count(b) == 1
-
-
-def _count(dims: Sequence[int]) -> int:
-    out = 1
-    for dim in dims:
-        out *= dim
-    return out
+    return left == right or prod(a) == 1 or prod(b) == 1
 
 
 def matmul_kernel(

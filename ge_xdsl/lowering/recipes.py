@@ -7,10 +7,12 @@ is rounded to its element type, so a chain in one kernel gives what its ops give
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import isfinite
+from math import isfinite, pi, sqrt
 
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.buffers import Program, Value
+from ge_xdsl.lowering.tensors import element_of
 
 Operand = int | float
 """A virtual value, or a number known at compile time."""
@@ -19,31 +21,73 @@ Recipe = Callable[["Emitter", GeOp, Sequence[Operand]], int]
 
 
 class Emitter:
-    """Appends instructions in one element type to a program."""
+    """Appends instructions in one element type to a program.
+
+    A result has the rows and columns that one of its operands has: what stands for a whole row or
+    column is computed once for it, and repeated where it meets larger values.
+    """
 
     def __init__(self, program: Program, element: str) -> None:
         self.program = program
         self.element = element
 
-    def value(self, x: Operand) -> int:
-        """A full-size value in the element type: number, cast and broadcast as needed."""
+    def size(self, *args: Operand, element: str = "") -> Value:
+        """The size of a result of these operands; numbers alone give a full one."""
+        values = [self.program.values[x] for x in args if isinstance(x, int)]
+        rows = any(v.rows for v in values) or not values
+        cols = any(v.cols for v in values) or not values
+        return Value(element or self.element, rows, cols)
+
+    def fit(self, x: Operand, size: Value) -> int:
+        """An operand in the element type, as large as `size`: number, cast, repeated."""
+        want = Value(self.element, size.rows, size.cols)
         if not isinstance(x, int):
-            return self.program.once("vdup", (), Value(self.element), x)
-        x = cast_to(self.program, x, self.element)
-        have = self.program.values[x]
-        if have.rows and have.cols:
-            return x
-        return self.program.once("vbrc", (x,), Value(self.element))
+            return self.program.once("vdup", (), want, x)
+        return spread(self.program, cast_to(self.program, x, self.element), want)
+
+    def value(self, x: Operand) -> int:
+        """An operand in the element type, as large as it is."""
+        return self.fit(x, self.size(x))
 
     def unary(self, kind: str, x: Operand) -> int:
-        return self.program.step("vunary", (self.value(x),), self.element, kind)
+        return self.program.step("vunary", (self.value(x),), self.size(x), kind)
 
     def binary(self, kind: str, a: Operand, b: Operand) -> int:
-        sources = (self.value(a), self.value(b))
-        return self.program.step("vbinary", sources, self.element, kind)
+        size = self.size(a, b)
+        sources = (self.fit(a, size), self.fit(b, size))
+        return self.program.step("vbinary", sources, size, kind)
 
     def scalar(self, kind: str, x: Operand, value: float) -> int:
-        return self.program.step("vscalar", (self.value(x),), self.element, kind, value)
+        return self.program.step("vscalar", (self.value(x),), self.size(x), kind, value)
+
+    def either(self, kind: str, a: Operand, b: Operand) -> int:
+        """A commutative op: with a number on either side it is a scalar instruction."""
+        if not isinstance(b, int):
+            return self.scalar(f"{kind}s", a, b)
+        return self.scalar(f"{kind}s", b, a) if not isinstance(a, int) else self.binary(kind, a, b)
+
+    def sub(self, a: Operand, b: Operand) -> int:
+        """a - number = a + (-number)"""
+        return self.scalar("adds", a, -b) if not isinstance(b, int) else self.binary("sub", a, b)
+
+    def compare(self, kind: str, a: Operand, b: Operand) -> int:
+        """The bits of a kind b."""
+        size = self.size(a, b)
+        sources = (self.fit(a, size), self.fit(b, size))
+        return self.program.step("vcmp", sources, self.size(a, b, element="bit"), kind)
+
+    def select(self, bits: int, a: Operand, b: Operand) -> int:
+        """a where the bit is set, else b."""
+        size = self.size(bits, a, b)
+        mask = spread(self.program, bits, Value("bit", size.rows, size.cols))
+        return self.program.step("vsel", (mask, self.fit(a, size), self.fit(b, size)), size)
+
+    def reduce(self, kind: str, x: Operand) -> int:
+        """One element per row or per column, along what the program has whole."""
+        axis = self.program.whole
+        source = self.fit(x, Value(self.element))
+        result = Value(self.element, axis == "cols", axis == "rows")
+        return self.program.step("vreduce", (source,), result, kind, axis=axis)
 
     def polynomial(self, z: int, coefficients: Sequence[float]) -> int:
         """c[0] + z (c[1] + z (c[2] + ...)), by Horner's rule."""
@@ -54,13 +98,41 @@ class Emitter:
         return self.scalar("adds", out, coefficients[0])
 
 
+def spread(program: Program, x: int, want: Value) -> int:
+    """`x` repeated to the rows and columns of `want`; bits by way of bytes that can be repeated."""
+    have = program.values[x]
+    if (have.rows, have.cols) == (want.rows, want.cols):
+        return x
+    if have.element != "bit":
+        return program.once("vbrc", (x,), Value(have.element, want.rows, want.cols))
+    emit = Emitter(program, "f16")
+    ones = spread(program, emit.select(x, 1.0, 0.0), want)
+    return emit.compare("ne", ones, 0.0)
+
+
+STEPS = {
+    ("f16", "bf16"): "f32",
+    ("bf16", "f16"): "f32",
+    ("i1", "f32"): "f16",
+    ("i1", "bf16"): "f16",
+    ("i1", "i32"): "f16",
+    ("i32", "f16"): "f32",
+    ("bf16", "i32"): "f32",
+    ("f16", "i64"): "f32",
+    ("bf16", "i64"): "f32",
+}
+"""Element types between which there is no cast -> the one on the way."""
+
+
 def cast_to(program: Program, x: int, element: str) -> int:
     """`x` in another element type, of x's size."""
     have = program.values[x]
     if have.element == element:
         return x
-    if "f32" not in (have.element, element):
-        x = cast_to(program, x, "f32")
+    between = STEPS.get((have.element, element))
+    if between is not None:
+        x = cast_to(program, x, between)
+        return cast_to(program, x, element)
     return program.once("vcast", (x,), Value(element, have.rows, have.cols))
 
 
@@ -68,24 +140,12 @@ def _unary(kind: str) -> Recipe:
     return lambda emit, op, args: emit.unary(kind, args[0])
 
 
-def _binary(kind: str, scalar: str) -> Recipe:
-    """A commutative op: with a number on either side it is a scalar instruction."""
-
-    def recipe(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-        a, b = args
-        if not isinstance(b, int):
-            return emit.scalar(scalar, a, b)
-        if not isinstance(a, int):
-            return emit.scalar(scalar, b, a)
-        return emit.binary(kind, a, b)
-
-    return recipe
+def _either(kind: str) -> Recipe:
+    return lambda emit, op, args: emit.either(kind, args[0], args[1])
 
 
 def _sub(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-    """a - number = a + (-number)"""
-    a, b = args
-    return emit.scalar("adds", a, -b) if not isinstance(b, int) else emit.binary("sub", a, b)
+    return emit.sub(args[0], args[1])
 
 
 def _div(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
@@ -119,8 +179,119 @@ def _attribute(kind: str) -> Recipe:
 
 def _sigmoid(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     """1 / (1 + exp(-x))"""
-    e = emit.unary("exp", emit.scalar("muls", args[0], -1.0))
-    return emit.binary("div", 1.0, emit.scalar("adds", e, 1.0))
+    return emit.binary("div", 1.0, _one_plus_exp(emit, args[0], -1.0))
+
+
+def _one_plus_exp(emit: Emitter, x: Operand, factor: float) -> int:
+    """1 + exp(factor x)"""
+    return emit.scalar("adds", emit.unary("exp", emit.scalar("muls", x, factor)), 1.0)
+
+
+def _swish(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x / (1 + exp(-scale x))"""
+    return emit.binary("div", args[0], _one_plus_exp(emit, args[0], -op.get_attr("scale")))
+
+
+def _fast_gelu(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x / (1 + exp(-1.702 x))"""
+    return emit.binary("div", args[0], _one_plus_exp(emit, args[0], -1.702))
+
+
+def _clip(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """max(min(x, high), low)"""
+    x, low, high = args
+    return emit.either("max", emit.either("min", x, high), low)
+
+
+def _between(emit: Emitter, x: Operand, low: float, high: float) -> int:
+    return emit.scalar("mins", emit.scalar("maxs", x, low), high)
+
+
+def _relu6(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    return _between(emit, args[0], 0.0, 6.0)
+
+
+def _hard_sigmoid(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """alpha x + beta, held between 0 and 1"""
+    scaled = emit.scalar("muls", args[0], op.get_attr("alpha"))
+    return _between(emit, emit.scalar("adds", scaled, op.get_attr("beta")), 0.0, 1.0)
+
+
+def _hard_swish(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x min(max(x + 3, 0), 6) / 6"""
+    gate = _between(emit, emit.scalar("adds", args[0], 3.0), 0.0, 6.0)
+    return emit.binary("div", emit.binary("mul", args[0], gate), 6.0)
+
+
+def _leaky_relu(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """max(x, 0) + slope min(x, 0)"""
+    below = emit.scalar("muls", emit.scalar("mins", args[0], 0.0), op.get_attr("negative_slope"))
+    return emit.binary("add", emit.scalar("maxs", args[0], 0.0), below)
+
+
+def _sum(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    out = emit.value(args[0])
+    for arg in args[1:]:
+        out = emit.either("add", out, arg)
+    return out
+
+
+def _multiply_add(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """a b + c"""
+    return emit.either("add", emit.either("mul", args[0], args[1]), args[2])
+
+
+def _batch_norm(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """(x - mean) (rstd scale) + offset, rstd = 1 / sqrt(variance + epsilon) per channel"""
+    x, scale, offset, mean, variance = args
+    rstd = emit.unary("rsqrt", emit.scalar("adds", variance, op.get_attr("epsilon")))
+    scaled = emit.binary("mul", emit.sub(x, mean), emit.either("mul", rstd, scale))
+    return emit.either("add", scaled, offset)
+
+
+def _compare(kind: str) -> Recipe:
+    """A truth value; integers are compared by their difference, which is 0 only for equal ones."""
+
+    def recipe(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+        a, b = args
+        if emit.element != "i32":
+            return truth(emit.program, emit.compare(kind, a, b))
+        difference = cast_to(emit.program, emit.sub(a, b), "f32")
+        return truth(emit.program, Emitter(emit.program, "f32").compare(kind, difference, 0.0))
+
+    return recipe
+
+
+def truth(program: Program, bits: int) -> int:
+    """Bits as truth values in bytes."""
+    found = cast_to(program, Emitter(program, "f16").select(bits, 1.0, 0.0), "i1")
+    program.bits[found] = bits
+    return found
+
+
+def bits_of(program: Program, x: int) -> int:
+    """The bits of a truth value, compared again when it comes from memory."""
+    found = program.bits.get(x)
+    if found is None:
+        found = program.bits[x] = Emitter(program, "f16").compare("ne", x, 0.0)
+    return found
+
+
+def _select(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    condition, a, b = args
+    assert isinstance(condition, int)
+    return emit.select(bits_of(emit.program, condition), a, b)
+
+
+def _masked_fill(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    x, mask, value = args
+    assert isinstance(mask, int)
+    return emit.select(bits_of(emit.program, mask), value, x)
+
+
+def _not(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """1 - x on truth values"""
+    return emit.scalar("adds", emit.scalar("muls", args[0], -1.0), 1.0)
 
 
 TANH_LIMIT = 9.0
@@ -156,24 +327,64 @@ def _erf(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     return emit.binary("div", p, emit.polynomial(z, ERF_Q))
 
 
+def _gelu_v2(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x / 2 (1 + erf(x / sqrt 2))"""
+    x = emit.value(args[0])
+    gate = emit.scalar("adds", _erf(emit, op, [emit.scalar("muls", x, sqrt(0.5))]), 1.0)
+    return emit.binary("mul", emit.scalar("muls", x, 0.5), gate)
+
+
+def _gelu(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))"""
+    x = emit.value(args[0])
+    cube = emit.scalar("muls", emit.binary("mul", emit.binary("mul", x, x), x), 0.044715)
+    inner = emit.scalar("muls", emit.binary("add", x, cube), sqrt(2 / pi))
+    gate = emit.scalar("adds", _tanh(emit, op, [inner]), 1.0)
+    return emit.binary("mul", emit.scalar("muls", x, 0.5), gate)
+
+
 def _cast(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-    """The element type is that of the result."""
+    """The element type is that of the result; a number that is not 0 is true."""
+    if emit.element != "i1":
+        return emit.value(args[0])
+    (x,) = args
+    assert isinstance(x, int)
+    have = emit.program.values[x].element
+    x = cast_to(emit.program, x, "f16" if have == "f16" else "f32")
+    return truth(
+        emit.program, Emitter(emit.program, emit.program.values[x].element).compare("ne", x, 0.0)
+    )
+
+
+def _copy(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
+    """x as it is; it is repeated to the shape of the result afterwards."""
     return emit.value(args[0])
 
 
 FLOATS = frozenset({"f16", "bf16", "f32"})
 NUMBERS = FLOATS | {"i32"}
+TRUTHS = frozenset({"i1"})
+MOVED = NUMBERS | {"i16"}
 
 RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
-    "Add": (_binary("add", "adds"), NUMBERS),
+    "Add": (_either("add"), NUMBERS),
     "Sub": (_sub, NUMBERS),
-    "Mul": (_binary("mul", "muls"), NUMBERS),
-    "Maximum": (_binary("max", "maxs"), NUMBERS),
-    "Minimum": (_binary("min", "mins"), NUMBERS),
+    "Mul": (_either("mul"), NUMBERS),
+    "Maximum": (_either("max"), NUMBERS),
+    "Minimum": (_either("min"), NUMBERS),
     "RealDiv": (_div, FLOATS),
     "Div": (_div, FLOATS),
     "SquaredDifference": (_squared_difference, FLOATS),
+    "AddN": (_sum, NUMBERS),
+    "BiasAdd": (_either("add"), FLOATS),
+    "FusedMulAdd": (_multiply_add, FLOATS),
+    "ClipByValue": (_clip, NUMBERS),
+    "BatchNorm": (_batch_norm, FLOATS),
     "Relu": (_relu, NUMBERS),
+    "Relu6": (_relu6, NUMBERS),
+    "LeakyRelu": (_leaky_relu, FLOATS),
+    "HardSigmoid": (_hard_sigmoid, FLOATS),
+    "HardSwish": (_hard_swish, FLOATS),
     "Abs": (_unary("abs"), FLOATS),
     "Exp": (_unary("exp"), FLOATS),
     "Log": (_unary("ln"), FLOATS),
@@ -185,47 +396,98 @@ RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
     "Muls": (_attribute("muls"), FLOATS),
     "Adds": (_attribute("adds"), FLOATS),
     "Sigmoid": (_sigmoid, FLOATS),
+    "Swish": (_swish, FLOATS),
+    "FastGelu": (_fast_gelu, FLOATS),
+    "Gelu": (_gelu, FLOATS),
+    "GeluV2": (_gelu_v2, FLOATS),
     "Tanh": (_tanh, FLOATS),
     "Erf": (_erf, FLOATS),
-    "Cast": (_cast, NUMBERS),
+    "Cast": (_cast, NUMBERS | {"i64", "i1"}),
+    "BroadcastTo": (_copy, MOVED),
+    "Expand": (_copy, MOVED),
+    "Equal": (_compare("eq"), NUMBERS),
+    "NotEqual": (_compare("ne"), NUMBERS),
+    "Less": (_compare("lt"), FLOATS),
+    "LessEqual": (_compare("le"), FLOATS),
+    "Greater": (_compare("gt"), FLOATS),
+    "GreaterEqual": (_compare("ge"), FLOATS),
+    "LogicalAnd": (_either("min"), TRUTHS),
+    "LogicalOr": (_either("max"), TRUTHS),
+    "LogicalNot": (_not, TRUTHS),
+    "SelectV2": (_select, MOVED),
+    "MaskedFill": (_masked_fill, MOVED),
 }
-"""Op type -> its recipe and the element types that it takes."""
+"""Op type -> its recipe and the element types of what it computes with."""
 
-IN_F32 = frozenset({"Sigmoid", "Tanh", "Erf", "Rsqrt", "Muls", "Adds", "SquaredDifference"})
+COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
+MASKS = {"SelectV2": 0, "MaskedFill": 1}
+"""Op type -> the operand that is a truth value beside the others."""
+DATA_OPERANDS = {"BroadcastTo": 1, "Expand": 1}
+"""Op type -> how many operands the recipe gets; the others are known at compile time."""
+LOGIC = frozenset({"LogicalAnd", "LogicalOr", "LogicalNot"})
+
+IN_F32 = frozenset(
+    {
+        *("Sigmoid", "Tanh", "Erf", "Rsqrt", "Muls", "Adds", "SquaredDifference", "Swish"),
+        *("FastGelu", "Gelu", "GeluV2", "BatchNorm", "HardSigmoid", "HardSwish", "LeakyRelu"),
+        *("AddN", "FusedMulAdd"),
+    }
+)
 """Op types whose recipe would round more than once, or a number that f16 does not hold, in f16."""
 
 CASTS = frozenset(
     {(a, b) for a in FLOATS for b in FLOATS if a != b}
     | {("f32", "i32"), ("f16", "i32"), ("bf16", "i32"), ("i32", "f32")}
+    | {("f32", "i64"), ("f16", "i64"), ("bf16", "i64"), ("i64", "f32")}
+    | {("i32", "i64"), ("i64", "i32")}
+    | {("i1", b) for b in ("f16", "f32", "bf16", "i32")}
+    | {(a, "i1") for a in ("f16", "f32", "bf16", "i32")}
 )
 """Element types that Cast converts with one rounding."""
 
-PLAIN = {"Exp": (-1.0, 1.0, 0.0), "Log": (-1.0, 1.0, 0.0)}
-"""Op type -> the values of base, scale and shift that its recipe is for."""
+PLAIN = {
+    "Exp": ("base, scale or shift", {"base": -1.0, "scale": 1.0, "shift": 0.0}),
+    "Log": ("base, scale or shift", {"base": -1.0, "scale": 1.0, "shift": 0.0}),
+    "BatchNorm": ("is_training", {"is_training": False}),
+    "GeluV2": ("approximate", {"approximate": "none"}),
+}
+"""Op type -> attributes whose values its recipe is for, and what to call others."""
 
 
 def decline(op: GeOp, operands: Sequence[str], result: str) -> str:
     """Why an op has no recipe for these element types and attributes, '' when it has."""
     _, allowed = RECIPES[op.op_type]
-    for element in (*operands, result):
+    computed = [e for i, e in enumerate(operands) if MASKS.get(op.op_type) != i]
+    if op.op_type not in COMPARISONS:
+        computed.append(result)
+    for element in computed:
         if element not in allowed:
             return f"no lowering for element type {element}"
     if op.op_type == "Cast":
         if (operands[0], result) not in CASTS:
             return f"no lowering for a cast from {operands[0]} to {result}"
-    elif len({*operands, result}) > 1:
+    elif len(set(computed)) > 1 and op.op_type != "BatchNorm":
         return f"no lowering for element types {', '.join((*operands, result))}"
-    plain = PLAIN.get(op.op_type)
-    if plain and tuple(op.get_attr(a) for a in ("base", "scale", "shift")) != plain:
-        return "no lowering with base, scale or shift set"
+    what, values = PLAIN.get(op.op_type, ("", {}))
+    if any(op.get_attr(name) != value for name, value in values.items()):
+        return f"no lowering with {what} set"
     if op.op_type in ("Muls", "Adds") and not isfinite(op.get_attr("value")):
         return "no lowering with a value that is not finite"
+    if any(list(value.uses) for value in op.results[1:]):
+        return "no lowering when more than the first result is used"
     return ""
 
 
 def emit_op(program: Program, op: GeOp, args: Sequence[Operand], result: str) -> int:
     """Append the instructions of an op; its result, in the element type `result`."""
     recipe, _ = RECIPES[op.op_type]
-    in_f32 = result == "bf16" or (op.op_type in IN_F32 and result == "f16")
-    element = "f32" if in_f32 and op.op_type != "Cast" else result
+    element = result
+    if op.op_type in COMPARISONS:
+        element = element_of(tensor_of(op.operands[0].type).dtype)
+    if op.op_type in LOGIC:
+        element = "f16"
+    elif op.op_type not in ("Cast", *MASKS, *DATA_OPERANDS) and (
+        element == "bf16" or (op.op_type in IN_F32 and element == "f16")
+    ):
+        element = "f32"
     return cast_to(program, recipe(Emitter(program, element), op, args), result)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from ge_xdsl.dialects.aicore.types import Tile, padded
 from ge_xdsl.errors import CompileError
@@ -146,15 +147,18 @@ def slots_bytes(slots: Sequence[Slot], rows: int, cols: int) -> int:
     return sum(slot.tile(rows, cols).bytes * slot.buffers for slot in slots)
 
 
-def vector_tiling(shape: Sequence[int], slots: Sequence[Slot], target: Target) -> tuple[int, int]:
+def vector_tiling(
+    shape: Sequence[int], slots: Sequence[Slot], target: Target, whole: str = ""
+) -> tuple[int, int]:
     """Rows and columns of the tile; `shape` ends with them and loops over what is before.
 
-    Raises CompileError when not even a tile of one row of `LINE` elements fits.
+    With `whole` the tile has all `rows` or all `cols`. Raises CompileError when not even a tile of
+    one row of `LINE` elements fits, or one of a whole row or column.
     """
     rows, cols = shape[-2:]
-    lead = 1
-    for dim in shape[:-2]:
-        lead *= dim
+    lead = prod(shape[:-2])
+    if whole:
+        return _whole_tiling(lead, rows, cols, slots, target, whole)
     capacity = target.capacity("ub")
     limit = MAX_VECTOR_TILE
     tile = _cut(rows, cols, lead, limit, target.vector_cores)
@@ -167,6 +171,29 @@ def vector_tiling(shape: Sequence[int], slots: Sequence[Slot], target: Target) -
         limit = max(LINE, limit * 7 // 8)
         tile = _cut(rows, cols, lead, limit, target.vector_cores)
     return tile
+
+
+def _whole_tiling(
+    lead: int, rows: int, cols: int, slots: Sequence[Slot], target: Target, whole: str
+) -> tuple[int, int]:
+    """The largest tile of whole rows (or columns) that fits, cut to give all cores the same."""
+    capacity = target.capacity("ub")
+    by_rows = whole == "cols"
+    length, count, step = (cols, rows, 1) if by_rows else (rows, cols, BLOCK)
+    share = ceil_div(lead * count, target.vector_cores)
+    size = min(count, share, max(1, MAX_VECTOR_TILE // length))
+    size = min(count, padded(ceil_div(count, ceil_div(count, size)), step))
+    while True:
+        tile = (size, cols) if by_rows else (rows, size)
+        if slots_bytes(slots, *tile) <= capacity:
+            return tile
+        if size <= step:
+            what = "a row" if by_rows else f"{step} columns"
+            raise CompileError(
+                f"{what} of {length} elements takes {slots_bytes(slots, *tile)} bytes of UB, "
+                f"expected at most {capacity}"
+            )
+        size = max(step, size * 3 // 4 // step * step)
 
 
 def _cut(rows: int, cols: int, lead: int, limit: int, cores: int) -> tuple[int, int]:

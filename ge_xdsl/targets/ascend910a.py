@@ -11,6 +11,7 @@ _CALIBRATED = [
     "vector_start",
     "dma_issue",
     "ub_latency",
+    "ub_row",
     "l1_latency",
     "nd2nz_row",
     "nd2nz_hit_rate",

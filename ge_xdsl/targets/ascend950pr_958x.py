@@ -8,6 +8,7 @@ _CALIBRATED = [
     "mmad_start",
     "dma_issue",
     "ub_latency",
+    "ub_row",
     "l1_latency",
     "nd2nz_hit_rate",
     "nd2nz_cold_rate",

@@ -2,9 +2,10 @@
 
 mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
 load l0   bytes / rate + 46
-dma       max(20.6, bytes / rate), nd2nz by rows; the data is usable a latency later
+dma       max(20.6, bytes / rate + 2 per run), nd2nz by rows; usable a latency later
 fixpipe   max(elements / 64, bytes / 41)
 vector    24 + repeats * slope
+reduce    columns of 256 bytes - 1 additions, then 24 + 7 per row
 """
 
 from __future__ import annotations
@@ -16,7 +17,18 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.targets.target import Target
 
 WorkKind = Literal[
-    "gm_l1", "gm_ub", "ub_gm", "l1_l0a", "l1_l0b", "l1_bt", "mmad", "fixpipe", "vector", "scalar"
+    "gm_l1",
+    "gm_ub",
+    "ub_gm",
+    "rows",
+    "l1_l0a",
+    "l1_l0b",
+    "l1_bt",
+    "mmad",
+    "fixpipe",
+    "vector",
+    "reduce",
+    "scalar",
 ]
 
 REPEAT_BYTES = 256
@@ -65,10 +77,12 @@ def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
         case "gm_l1":
             return Cost(_nd2nz(work, target, cold), target.l1_latency)
         case "gm_ub":
-            return Cost(max(target.dma_issue, work.bytes / target.gm_ub_rate), target.ub_latency)
+            return Cost(_ub_copy(work, target, target.gm_ub_rate), target.ub_latency)
         case "ub_gm":
-            busy = max(target.dma_issue, work.bytes / target.ub_gm_rate)
-            return Cost(busy, target.ub_latency / 2)
+            return Cost(_ub_copy(work, target, target.ub_gm_rate), target.ub_latency / 2)
+        case "rows":
+            each = max(target.dma_issue, work.bytes / work.rows / target.gm_ub_rate)
+            return Cost(work.rows * each, target.ub_latency)
         case "l1_l0a":
             return Cost(work.bytes / target.l1_l0a_rate + target.load_start)
         case "l1_l0b":
@@ -82,8 +96,16 @@ def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
             return Cost(busy, target.l1_latency)
         case "vector":
             return Cost(_vector(work, target))
+        case "reduce":
+            return Cost(_reduce(work, target))
         case "scalar":
             return Cost(1.0)
+
+
+def _ub_copy(work: Work, target: Target, rate: float) -> float:
+    """Cycles of a copy between GM and UB: its bytes, and a fixed part per run of them."""
+    runs = work.rows * target.ub_row if work.rows > 1 else 0.0
+    return max(target.dma_issue, work.bytes / rate + runs)
 
 
 def _nd2nz(work: Work, target: Target, cold: float) -> float:
@@ -104,9 +126,24 @@ def _vector(work: Work, target: Target) -> float:
     rates = target.vector_rates.get(work.op)
     if rates is None:
         raise CompileError(f"{target.name} has no rate for vector op '{work.op}', expected one")
-    rate = rates[0] if work.size <= 2 else rates[1]
+    rate = rates[0] if work.size <= 2 else rates[1] * 4 / work.size
     per_repeat = REPEAT_BYTES // work.size
     cycles = ceil_div(work.elements, per_repeat) * per_repeat / rate
     if work.two_sources and rate * work.size >= REPEAT_BYTES:
         cycles *= target.bank_conflict
     return target.vector_start + cycles
+
+
+def _reduce(work: Work, target: Target) -> float:
+    """Cycles of a reduction of rows: fold each to one repeat by `add`, then that to an element.
+
+    A fold is one instruction per 256-byte column of the tile, with a repeat per row.
+    """
+    per_repeat = REPEAT_BYTES // work.size
+    columns = ceil_div(ceil_div(work.elements, work.rows), per_repeat)
+    fold = _vector(
+        Work("vector", elements=work.rows * per_repeat, size=work.size, op="add", two_sources=True),
+        target,
+    )
+    last = Work("vector", elements=work.rows * per_repeat, size=work.size, op="reduce")
+    return (columns - 1) * fold + _vector(last, target)

@@ -53,6 +53,8 @@ class Target:
     dma_issue: float
     ub_latency: float
     l1_latency: float
+    ub_row: float
+    """Cycles per run of bytes of a copy between GM and UB, on top of its bytes."""
     nd2nz_row: float
     nd2nz_hit_rate: float
     nd2nz_cold_rate: float

@@ -34,6 +34,7 @@ def instruction(text, kernel_core="vector"):
         "ubf": "64x64xf32, ub",
         "ubb": "64x64xbf16, ub",
         "ubi": "64x64xi32, ub",
+        "bits": "64x64xbit, ub",
     }
     gm = "!aicore.tile<64x64xf16, gm>"
     lines = [f"  %{n} = aicore.alloc : !aicore.tile<{t}>" for n, t in tiles.items()]

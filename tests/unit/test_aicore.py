@@ -28,6 +28,12 @@ LEGAL = [
     "aicore.vscalar %ubf, %ubf, [1, 1] {kind = muls, value = -1.5e-07} : ubf, ubf",
     "aicore.vcast %ubb, %ubf, [64, 64] : ubb, ubf",
     "aicore.vdup %ubf, [64, 64] {value = 2.0} : ubf",
+    "aicore.vunary %ubb, %ubb, [64, 64] {kind = copy} : ubb, ubb",
+    "aicore.vcmp %ub, %ub, %bits, [64, 64] {kind = le} : ub, ub, bits",
+    "aicore.vsel %bits, %ubi, %ubi, %ubi, [64, 64] : bits, ubi, ubi, ubi",
+    "aicore.vreduce %ubf, %ubf, [64, 64] {kind = max, axis = rows} : ubf, ubf",
+    "aicore.vtranspose %ubb, %ubb, [32, 64] : ubb, ubb",
+    "aicore.copy_rows %x[0, 0], %ubi, %ub, [64, 64] {wraps} : x, ubi, ub",
 ]
 
 
@@ -67,6 +73,40 @@ ILLEGAL = [
     ),
     ("aicore.vbrc %ub, %ubf, [64, 64] : ub, ubf", "elements are f16 and f32, expected one"),
     ("aicore.vbrc %ub, %ub, [64, 64] : ub, ub", "shapes are 64x64 and 64x64, expected a first"),
+    ("aicore.vcmp %ub, %ubf, %bits, [64, 64] : ub, ubf, bits", "compares f16 and f32 to bit"),
+    ("aicore.vcmp %ub, %ub, %ub, [64, 64] : ub, ub, ub", "compares f16 and f16 to f16, expec"),
+    (
+        "aicore.vsel %ub, %ub, %ub, %ub, [64, 64] : ub, ub, ub, ub",
+        "selects f16, f16, f16 by f16",
+    ),
+    (
+        "aicore.vsel %bits, %ub, %ubf, %ub, [64, 64] : bits, ub, ubf, ub",
+        "selects f16, f32, f16 by bit, expected one element type of 2 or 4 bytes by bit",
+    ),
+    (
+        "aicore.vreduce %ubi, %ubi, [64, 64] : ubi, ubi",
+        "reduces i32 to i32, expected f16",
+    ),
+    (
+        "aicore.vreduce %ub, %ubf, [64, 64] : ub, ubf",
+        "reduces f16 to f32, expected f16",
+    ),
+    (
+        "aicore.vtranspose %bits, %bits, [64, 64] : bits, bits",
+        "turns bit to bit, expected one elem",
+    ),
+    (
+        "aicore.vtranspose %ub, %ubf, [64, 64] : ub, ubf",
+        "turns f16 to f32, expected one element typ",
+    ),
+    (
+        "aicore.copy_rows %x[0, 0], %ub, %ub, [64, 64] : x, ub, ub",
+        "f16 and f16 by f16, exp",
+    ),
+    (
+        "aicore.copy_rows %x[0, 0], %ubi, %ub, [65, 64] : x, ubi, ub",
+        "size is 65 in 'dst', expected",
+    ),
     # sizes
     ("aicore.copy_gm_ub %x[0, 0], %ub, [65, 64] : x, ub", "size is 65 in 'dst', expected 1 to 64"),
     ("aicore.copy_gm_ub %x[0, 0], %ub, [64, 0] : x, ub", "size is 0 in 'dst', expected 1 to 64"),

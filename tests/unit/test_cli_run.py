@@ -328,7 +328,7 @@ def test_a_lowered_module_runs_at_its_level(onnx_file, capsys):
     code, out, err = call([*argv, "--input_shape=x:3,2,4", "--log=info"], capsys, atc.main)
     assert (code, out) == (
         0,
-        "ATC run success: low.mlir, 1 kernel launches, 1 ops without a kernel (Reshape x 1)\n",
+        "ATC run success: low.mlir, 1 kernel launches\n",
     )
     assert "convert-ge-to-aicore" in err
     assert (onnx_file / "low.safetensors").exists()

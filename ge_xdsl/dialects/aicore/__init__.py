@@ -9,6 +9,7 @@ from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
     CopyGmUbOp,
+    CopyRowsOp,
     CopyUbGmOp,
     LoadBiasOp,
     LoadL0aOp,
@@ -16,7 +17,19 @@ from ge_xdsl.dialects.aicore.move import (
 )
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp
 from ge_xdsl.dialects.aicore.types import TileType
-from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VdupOp, VscalarOp, VunaryOp
+from ge_xdsl.dialects.aicore.vector import (
+    VbinaryOp,
+    VbrcOp,
+    VcastOp,
+    VcmpOp,
+    VdupOp,
+    VreduceOp,
+    VscalarOp,
+    VselOp,
+    VtransposeOp,
+    VunaryOp,
+)
+from ge_xdsl.dialects.aicore.view import StridedOp, ViewOp
 
 AICORE = Dialect(
     "aicore",
@@ -28,6 +41,7 @@ AICORE = Dialect(
         CopyGmL1Op,
         CopyGmUbOp,
         CopyUbGmOp,
+        CopyRowsOp,
         LoadL0aOp,
         LoadL0bOp,
         LoadBiasOp,
@@ -39,6 +53,12 @@ AICORE = Dialect(
         VcastOp,
         VdupOp,
         VbrcOp,
+        VcmpOp,
+        VselOp,
+        VreduceOp,
+        VtransposeOp,
+        ViewOp,
+        StridedOp,
     ],
     [TileType],
 )

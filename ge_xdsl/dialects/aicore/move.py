@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.dialects.aicore.types import UB_ALIGN, padded, tile_of
+from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets.cost import Work
 
 
@@ -55,9 +57,9 @@ class CopyGmUbOp(_Copy):
     window = "src"
 
     def work(self, sizes: Sequence[int]) -> Work:
-        rows, cols = sizes
         size = self.tile_type("src").size
-        return Work("gm_ub", bytes=rows * cols * size, rows=rows, size=size)
+        count = bursts(self.tile("src"), sizes)
+        return Work("gm_ub", bytes=sizes[0] * sizes[1] * size, rows=count, size=size)
 
 
 class CopyUbGmOp(_Copy):
@@ -70,9 +72,52 @@ class CopyUbGmOp(_Copy):
     window = "dst"
 
     def work(self, sizes: Sequence[int]) -> Work:
-        rows, cols = sizes
         size = self.tile_type("src").size
-        return Work("ub_gm", bytes=rows * cols * size, rows=rows, size=size)
+        count = bursts(self.tile("dst"), sizes)
+        return Work("ub_gm", bytes=sizes[0] * sizes[1] * size, rows=count, size=size)
+
+
+class CopyRowsOp(Instruction):
+    """UB[i, :c] = row index[0, i] of GM, for the first r indices: one DMA per row.
+
+    C1: src and dst have one element type, index is i32 or i64. C2: the sizes fit. C3: src is a
+    matrix. An index outside the matrix is an error, a negative one unless `wraps` is given.
+    """
+
+    name = "aicore.copy_rows"
+    pipe = "MTE2"
+    tiles = ("src", "index", "dst")
+    spaces = {"src": ("gm:nd",), "index": ("ub:nd",), "dst": ("ub:nd",)}
+    window = "src"
+    options = {"wraps": bool}
+
+    def check(self) -> None:
+        src, index, dst = (self.tile_type(name) for name in self.tiles)
+        if src.element != dst.element or index.element not in ("i32", "i64"):  # C1
+            raise VerifyException(
+                f"elements are {src.element} and {dst.element} by {index.element}, expected one "
+                "element type by i32 or i64"
+            )
+        if len(src.shape) != 2:  # C3
+            raise VerifyException(f"'src' has rank {len(src.shape)}, expected 2")
+        self.check_fits("dst", self.sizes)  # C2
+        self.check_fits("index", (1, self.sizes[0]))
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        size = self.tile_type("src").size
+        return Work("rows", bytes=sizes[0] * sizes[1] * size, rows=sizes[0], size=size)
+
+
+def bursts(gm: SSAValue, sizes: Sequence[int]) -> int:
+    """The runs of bytes that a copy between GM and UB moves: rows, or one where they touch.
+
+    Rows touch when they are whole in GM and whole 32-byte blocks in UB.
+    """
+    tile = tile_of(gm)
+    rows, cols = sizes
+    strides = gm.owner.strides if isinstance(gm.owner, StridedOp) else None
+    pitch = tile.shape[-1] if strides is None else strides[-2]
+    return 1 if pitch == cols and cols * tile.size % UB_ALIGN == 0 else rows
 
 
 class _Load(Instruction):

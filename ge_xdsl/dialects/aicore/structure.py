@@ -16,7 +16,6 @@ from itertools import product
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     IntegerAttr,
     StringAttr,
     SymbolRefAttr,
@@ -42,6 +41,7 @@ from ge_xdsl.dialects.aicore.op import (
     split,
 )
 from ge_xdsl.dialects.aicore.types import CORE_KINDS, TileType, tile_of
+from ge_xdsl.dialects.aicore.view import names_attr, names_of, parse_nodes, print_nodes
 from ge_xdsl.dialects.located import Located
 
 MAX_BUFFERS = 4
@@ -351,11 +351,7 @@ class LaunchOp(Operation, Located):
     @property
     def nodes(self) -> list[str]:
         """The names of the GE nodes that the launch computes, in order."""
-        attr = self.properties.get("nodes")
-        if not isinstance(attr, ArrayAttr):
-            return []
-        items = cast("ArrayAttr[Attribute]", attr)
-        return [item.data for item in items if isinstance(item, StringAttr)]
+        return names_of(self.properties.get("nodes"))
 
     @classmethod
     def make(
@@ -367,7 +363,7 @@ class LaunchOp(Operation, Located):
     ) -> LaunchOp:
         properties: dict[str, Any] = {"kernel": SymbolRefAttr(kernel)}
         if nodes:
-            properties["nodes"] = ArrayAttr([StringAttr(n) for n in nodes])
+            properties["nodes"] = names_attr(nodes)
         return cls.create(operands=operands, result_types=results, properties=properties)
 
     def verify_(self) -> None:
@@ -379,9 +375,7 @@ class LaunchOp(Operation, Located):
         printer.print_symbol_name(self.kernel)
         with printer.in_parens():
             printer.print_list(self.operands, printer.print_ssa_value)
-        if self.nodes:
-            names = ", ".join(str(StringAttr(n)) for n in self.nodes)
-            printer.print_string(f" for [{names}]")
+        print_nodes(printer, self.nodes)
         printer.print_string(" : ")
         printer.print_operation_type(self)
 
@@ -391,11 +385,7 @@ class LaunchOp(Operation, Located):
         operands = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )
-        nodes: list[str] = []
-        if parser.parse_optional_keyword("for"):
-            nodes = parser.parse_comma_separated_list(
-                parser.Delimiter.SQUARE, parser.parse_str_literal
-            )
+        nodes = parse_nodes(parser)
         parser.parse_punctuation(":")
         start = parser.pos
         types = parser.parse_function_type()

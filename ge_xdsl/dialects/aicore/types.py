@@ -14,6 +14,7 @@ r0 x c0 is 16 x C0 with C0 = 32 bytes; in zn it is C0 x 16.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.ir import Attribute, Data, SSAValue, TypeAttribute
 from xdsl.irdl import irdl_attr_definition
@@ -25,8 +26,15 @@ LAYOUTS = ("nd", "nz", "zz", "zn")
 PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
 CORE_KINDS = ("cube", "vector")
 
-ELEMENT_BYTES = {"f32": 4, "f16": 2, "bf16": 2, "i32": 4, "i16": 2, "i8": 1, "ui8": 1}
-"""Element type of a tile -> its size in bytes."""
+ELEMENT_BYTES = {
+    **{"f32": 4, "f16": 2, "bf16": 2},
+    **{"i64": 8, "i32": 4, "i16": 2, "i8": 1, "ui8": 1, "i1": 1, "bit": 1},
+}
+"""Element type of a tile -> its size in bytes.
+
+i1 is a truth value in a byte, bit what a comparison gives: the unit packs eight of these in a
+byte, a tile sets one byte aside for each.
+"""
 
 BLOCK_ROWS = 16
 BLOCK_BYTES = 32
@@ -74,10 +82,12 @@ class Tile:
             for dim in self.shape[:-1]:
                 rows *= dim
             return rows * padded(self.shape[-1] * self.size, UB_ALIGN)
-        count = 1
-        for dim in self.storage:
-            count *= dim
-        return padded(count * self.size, UB_ALIGN)
+        return padded(self.count * self.size, UB_ALIGN)
+
+    @property
+    def count(self) -> int:
+        """Elements of the storage, whole blocks only."""
+        return prod(self.storage)
 
     @property
     def type(self) -> TileType:

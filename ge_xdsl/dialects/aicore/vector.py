@@ -1,4 +1,4 @@
-"""The vector unit: elementwise instructions on UB tiles.
+"""The vector unit: elementwise instructions, reductions and turns of UB tiles.
 
 Only what the unit computes itself is here; tanh, erf and the like are sequences of these made
 by the lowering. There is no bf16 arithmetic: such values are cast to f32 and back.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.aicore.types import ELEMENT_BYTES, UB_ALIGN, Tile, padded
 from ge_xdsl.targets.cost import Work
 
 UB = ("ub:nd",)
@@ -25,6 +25,13 @@ CASTS = frozenset(
         ("f32", "bf16"),
         ("i32", "f32"),
         ("f32", "i32"),
+        ("f16", "i32"),
+        ("f32", "i64"),
+        ("i64", "f32"),
+        ("i32", "i64"),
+        ("i64", "i32"),
+        ("i1", "f16"),
+        ("f16", "i1"),
     }
 )
 """The conversions that the unit has (of those that the lowering uses)."""
@@ -44,10 +51,14 @@ class _Vector(Instruction):
         """The op's name in a target's table of rates."""
         return self.option("kind")
 
+    def allowed(self) -> Sequence[str]:
+        """The element types that the instruction computes in."""
+        return self.computes
+
     def check(self) -> None:
         elements = [self.tile_type(name).element for name in self.tile_names()]
-        if elements[-1] not in self.computes:  # C1
-            known = ", ".join(self.computes)
+        if elements[-1] not in self.allowed():  # C1
+            known = ", ".join(self.allowed())
             raise VerifyException(f"computes in {elements[-1]}, expected one of {known}")
         if len(set(elements)) > 1:  # C2
             raise VerifyException(f"elements are {', '.join(elements)}, expected one element type")
@@ -61,8 +72,11 @@ class _Vector(Instruction):
 
 
 def vector_work(op: str, sizes: Sequence[int], size: int, two_sources: bool = False) -> Work:
-    """The work of a vector op on r x c elements of `size` bytes."""
-    return Work("vector", elements=sizes[0] * sizes[1], size=size, op=op, two_sources=two_sources)
+    """The work of a vector op on r x c elements of `size` bytes: rows of whole 32-byte blocks."""
+    rows, cols = sizes[0], sizes[1]
+    if rows > 1:
+        cols = padded(cols, UB_ALIGN // size)
+    return Work("vector", elements=rows * cols, size=size, op=op, two_sources=two_sources)
 
 
 class VunaryOp(_Vector):
@@ -72,6 +86,9 @@ class VunaryOp(_Vector):
     tiles = ("src", "dst")
     spaces = {"src": UB, "dst": UB}
     options = {"kind": ("abs", "relu", "exp", "ln", "sqrt", "rsqrt", "rec", "copy")}
+
+    def allowed(self) -> Sequence[str]:
+        return tuple(ELEMENT_BYTES) if self.option("kind") == "copy" else self.computes
 
 
 class VbinaryOp(_Vector):
@@ -134,7 +151,7 @@ class VdupOp(_Vector):
     tiles = ("dst",)
     spaces = {"dst": UB}
     options = {"value": float}
-    computes = ARITHMETIC
+    computes = (*ARITHMETIC, "bf16")
 
     def kind(self) -> str:
         return "dup"
@@ -170,6 +187,110 @@ class VbrcOp(_Vector):
             raise VerifyException(
                 f"shapes are {_text(src)} and {_text(dst)}, expected a first with a dimension of 1"
             )
+
+
+class VcmpOp(_Vector):
+    """dst = a kind b, a bit per element; NaN is unequal to all.
+
+    C1: a and b have one element type, f16 or f32, and dst is of bits. C3: the sizes fit.
+    """
+
+    name = "aicore.vcmp"
+    tiles = ("a", "b", "dst")
+    spaces = {"a": UB, "b": UB, "dst": UB}
+    options = {"kind": ("eq", "ne", "lt", "le", "gt", "ge")}
+
+    def kind(self) -> str:
+        return "compare"
+
+    def check(self) -> None:
+        a, b, dst = (self.tile_type(name).element for name in self.tiles)
+        if a != b or a not in FLOAT_ARITHMETIC or dst != "bit":  # C1
+            raise VerifyException(f"compares {a} and {b} to {dst}, expected f16 or f32 to bit")
+        for name in self.tiles:
+            self.check_fits(name, self.sizes)  # C3
+
+
+class VselOp(_Vector):
+    """dst = a where the bit of mask is set, else b: elements are moved as they are.
+
+    C1: mask is of bits, a, b and dst of one element type of 2 or 4 bytes. C3: the sizes fit.
+    """
+
+    name = "aicore.vsel"
+    tiles = ("mask", "a", "b", "dst")
+    spaces = {"mask": UB, "a": UB, "b": UB, "dst": UB}
+
+    def kind(self) -> str:
+        return "select"
+
+    def check(self) -> None:
+        mask, *values = (self.tile_type(name) for name in self.tiles)
+        elements = [tile.element for tile in values]
+        if mask.element != "bit" or len(set(elements)) > 1 or values[0].size not in (2, 4):  # C1
+            raise VerifyException(
+                f"selects {', '.join(elements)} by {mask.element}, expected one element type of "
+                "2 or 4 bytes by bit"
+            )
+        for name in self.tiles:
+            self.check_fits(name, self.sizes)  # C3
+
+
+class VreduceOp(_Vector):
+    """dst[:r, :1] (axis = cols) or dst[:1, :c] (axis = rows) = the kind over src[:r, :c].
+
+    Rows that are longer than a repeat are folded to one first, then a repeat is reduced to one
+    element; sums go in pairs. C1: f16 or f32. C2: one element type. C3: the sizes fit src, and
+    what is left of them dst.
+    """
+
+    name = "aicore.vreduce"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+    options = {"kind": ("sum", "max", "min"), "axis": ("cols", "rows")}
+
+    def check(self) -> None:
+        src, dst = (self.tile_type(name).element for name in self.tiles)
+        if src not in FLOAT_ARITHMETIC or src != dst:  # C1 C2
+            raise VerifyException(f"reduces {src} to {dst}, expected f16 to f16 or f32 to f32")
+        self.check_fits("src", self.sizes)  # C3
+        r, c = self.sizes
+        self.check_fits("dst", (r, 1) if self.option("axis") == "cols" else (1, c))
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        size = self.tile_type("src").size
+        if self.option("axis") == "rows":
+            return vector_work("add", (max(sizes[0] - 1, 1), sizes[1]), size, True)
+        return Work("reduce", elements=sizes[0] * sizes[1], rows=sizes[0], size=size, op="reduce")
+
+
+class VtransposeOp(_Vector):
+    """dst[:c, :r] = src[:r, :c] turned, by blocks of 16 x 16.
+
+    C1: elements of 1, 2 or 4 bytes. C2: one element type. C3: the sizes fit.
+    """
+
+    name = "aicore.vtranspose"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+
+    def kind(self) -> str:
+        return "transpose"
+
+    def check(self) -> None:
+        src, dst = (self.tile_type(name) for name in self.tiles)
+        if src.element != dst.element or src.size not in (1, 2, 4) or src.element == "bit":  # C1 C2
+            raise VerifyException(
+                f"turns {src.element} to {dst.element}, expected one element type of 1, 2 or 4 "
+                "bytes"
+            )
+        self.check_fits("src", self.sizes)  # C3
+        r, c = self.sizes
+        self.check_fits("dst", (c, r))
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        rows, cols = padded(sizes[0], 16), padded(sizes[1], 16)
+        return Work("vector", elements=rows * cols, size=self.tile_type("src").size, op="transpose")
 
 
 def broadcasts(src: Tile, dst: Tile) -> bool:

@@ -1,0 +1,148 @@
+"""The kernel of a vector chain: load tiles, compute in UB, store.
+
+for each tile, dealt to the vector cores:
+    copy_gm_ub each input; vector instructions; copy_ub_gm each output
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
+from ge_xdsl.dialects.aicore.op import Index, Instruction
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.aicore.vector import (
+    VbinaryOp,
+    VbrcOp,
+    VcastOp,
+    VcmpOp,
+    VdupOp,
+    VreduceOp,
+    VscalarOp,
+    VselOp,
+    VunaryOp,
+)
+from ge_xdsl.lowering.buffers import Program, Step, assign
+from ge_xdsl.lowering.tiling import Slot, vector_tiling
+from ge_xdsl.targets.target import Target
+
+VECTOR_OPS: dict[str, type[Instruction]] = {
+    "vunary": VunaryOp,
+    "vbinary": VbinaryOp,
+    "vscalar": VscalarOp,
+    "vcast": VcastOp,
+    "vdup": VdupOp,
+    "vbrc": VbrcOp,
+    "vcmp": VcmpOp,
+    "vsel": VselOp,
+    "vreduce": VreduceOp,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """A chain ready to be made a kernel: what it reads, writes and does.
+
+    Shapes are those of GM tiles with merged dimensions. `sound` tells that they merge as the
+    chain's reductions need.
+    """
+
+    program: Program
+    operands: tuple[SSAValue, ...]
+    results: tuple[SSAValue, ...]
+    shape: tuple[int, ...]
+    operand_shapes: tuple[tuple[int, ...], ...]
+    result_shapes: tuple[tuple[int, ...], ...]
+    sound: bool = True
+
+    def key(self) -> tuple[object, ...]:
+        """Equal for chains that make the same kernel."""
+        shapes = (self.shape, self.operand_shapes, self.result_shapes)
+        return ("vector", self.program.key(), *shapes)
+
+
+def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
+    """The kernel of a chain."""
+    slot_of, slots = assign(chain.program)
+    rows, cols = vector_tiling(chain.shape, slots, target, chain.program.whole)
+    steps = (*(1 for _ in chain.shape[:-2]), rows, cols)
+    count = 1
+    for dim, step in zip(chain.shape, steps, strict=True):
+        count *= -(-dim // step)
+    blocks = min(count, target.vector_cores)
+    program = chain.program
+    shapes = [*chain.operand_shapes, *chain.result_shapes]
+    elements = [program.values[v].element for v in (*program.inputs, *program.outputs)]
+    tiles = [Tile(s, e, "gm") for s, e in zip(shapes, elements, strict=True)]
+    block = Block(arg_types=[tile.type for tile in tiles])
+    for i, arg in enumerate(block.args):
+        ins = len(program.inputs)
+        arg.name_hint = f"x{i}" if i < ins else f"y{i - ins}"
+    names = [*(f"d{i}" for i in range(len(steps) - 2)), "r", "c"]
+    loop = ForOp.make(chain.shape, steps, names, over_cores=True)
+    block.add_op(loop)
+    _Body(loop, chain, slot_of, slots, (rows, cols)).fill(block)
+    return KernelOp.make(name, "vector", blocks, len(chain.results), block)
+
+
+class _Body:
+    """Fills the loop body of a vector kernel."""
+
+    def __init__(
+        self,
+        loop: ForOp,
+        chain: Chain,
+        slot_of: Sequence[int],
+        slots: Sequence[Slot],
+        tile: tuple[int, int],
+    ) -> None:
+        self.loop = loop
+        self.chain = chain
+        self.slot_of = slot_of
+        rank = len(chain.shape)
+        self.origins = [loop.origin(i) for i in range(rank)]
+        self.length = (loop.length(rank - 2), loop.length(rank - 1))
+        self.tiles: list[SSAValue] = []
+        for i, slot in enumerate(slots):
+            alloc = AllocOp.make(slot.tile(*tile).type, slot.buffers)
+            alloc.results[0].name_hint = f"t{i}"
+            self.add(alloc)
+            self.tiles.append(alloc.results[0])
+
+    def add(self, op: Operation) -> None:
+        self.loop.body.add_op(op)
+
+    def sizes(self, value: int) -> list[Index]:
+        """The valid sizes of a value."""
+        item = self.chain.program.values[value]
+        return [self.length[0] if item.rows else 1, self.length[1] if item.cols else 1]
+
+    def offsets(self, shape: Sequence[int]) -> list[Index]:
+        """Where the tile stands in a GM tile; 0 where that is broadcast."""
+        pairs = zip(self.origins, shape, self.chain.shape, strict=True)
+        return [origin if dim == whole else 0 for origin, dim, whole in pairs]
+
+    def fill(self, block: Block) -> None:
+        """The loads, instructions and stores of a tile."""
+        program = self.chain.program
+        shapes, results = self.chain.operand_shapes, self.chain.result_shapes
+        for value, arg, shape in zip(program.inputs, block.args, shapes, strict=False):
+            tile, offsets = self.tiles[self.slot_of[value]], self.offsets(shape)
+            self.add(CopyGmUbOp.build(arg, tile, offsets=offsets, sizes=self.sizes(value)))
+        for step in program.steps:
+            self.add(self.instruction(step))
+        outputs = block.args[len(shapes) :]
+        for value, arg, shape in zip(program.outputs, outputs, results, strict=True):
+            tile, offsets = self.tiles[self.slot_of[value]], self.offsets(shape)
+            self.add(CopyUbGmOp.build(tile, arg, offsets=offsets, sizes=self.sizes(value)))
+
+    def instruction(self, step: Step) -> Instruction:
+        tiles = [self.tiles[self.slot_of[v]] for v in (*step.sources, step.dst)]
+        sizes = self.sizes(step.sources[0] if step.op == "vreduce" else step.dst)
+        return VECTOR_OPS[step.op].build(
+            *tiles, sizes=sizes, kind=step.kind, value=step.value, axis=step.axis
+        )
