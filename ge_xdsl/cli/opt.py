@@ -52,6 +52,18 @@ def parser() -> Parser:
         made.add_argument(flag, action="store_true", help=text)
     made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
     made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
+    add_reports(made)
+    made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
+    made.add_argument("--describe", metavar="OP", help="what is known about a GE op, or a pass")
+    made.add_argument(
+        "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
+    )
+    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
+    return made
+
+
+def add_reports(made: Parser) -> None:
+    """The options that check rewrites and tell what rules did."""
     made.add_optional(
         "--verify-rewrites", "=each|pass|off", "check rewrites by numbers and undo wrong ones"
     )
@@ -70,13 +82,6 @@ def parser() -> Parser:
         metavar="PASS:N",
         help="fail unless a pass applied exactly N rewrites",
     )
-    made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
-    made.add_argument("--describe", metavar="OP", help="what is known about a GE op, or a pass")
-    made.add_argument(
-        "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
-    )
-    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
-    return made
 
 
 def _main(argv: Sequence[str]) -> int:

@@ -46,6 +46,8 @@ class Fault:
     text: str
     is_failure: bool = False
     """Whether the pass failed, and did not change numbers."""
+    place: str = ""
+    """Where in the pass it failed, as the end of a sentence."""
 
     def resembles(self, other: Fault | None) -> bool:
         """Whether a smaller graph shows the same fault, names aside."""
@@ -71,7 +73,7 @@ class Finding:
             f"pass: {self.pass_name}",
             f"rule: {self.rule or 'unknown, no rewrite of the pass was told apart'}",
             f"site: {self.site}",
-            f"{label}: {self.fault.text}",
+            f"{label}: {self.fault.text}{self.fault.place}",
             f"file: {file}",
         ]
 
@@ -138,7 +140,7 @@ class Bisection:
             reason, found = str(error), None
         except CompileError as error:
             place = f", at {error.location}" if error.location else ""
-            return Fault(error.subject, f"{error.message}{place}", True)
+            return Fault(error.subject, error.message, True, place)
         for failure in catcher.failures:
             return Fault(failure.site, f"{failure.difference} on {failure.sample}")
         if found is not None:
@@ -153,8 +155,8 @@ class Bisection:
     def apply(
         self, item: ModulePass, module: ModuleOp, session: Session, recorders: Sequence[Recorder]
     ) -> None:
-        """Run one pass in place with these recorders."""
-        listening = replace(session, recorders=[*recorders])  # warnings go where they went
+        """Run one pass in place, with these recorders besides those of the session."""
+        listening = replace(session, recorders=[*session.recorders, *recorders])
         PassManager(SessionContext(listening), [item]).run(module)
 
     def shows(self, item: ModulePass, module: ModuleOp, fault: Fault) -> bool:

@@ -11,7 +11,7 @@ import itertools
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from xdsl.dialects.builtin import FunctionType, ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -33,7 +33,8 @@ from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match
 
 DTYPES = (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_INT32)
-SHAPES: tuple[tuple[int, ...], ...] = (
+Shapes: TypeAlias = tuple[tuple[int, ...], ...]
+SHAPES: Shapes = (
     (4, 4),
     (2, 3),
     (3, 4),
@@ -44,6 +45,7 @@ SHAPES: tuple[tuple[int, ...], ...] = (
     (2, 4, 4),
     (1, 4, 6, 6),
     (4, 4, 3, 3),
+    (4, 2, 3, 3),
     (3,),
     (1, 4),
     (2, 1, 4, 4),
@@ -51,7 +53,7 @@ SHAPES: tuple[tuple[int, ...], ...] = (
 """Shapes that inputs are tried with, the likeliest first."""
 ATTEMPTS = 600
 """How many assignments of shapes are tried for one graph."""
-GRAPHS = 3
+GRAPHS = 4
 """How many assignments of shapes are kept for one graph and element type."""
 _NO_TYPES = (VerifyException, ValueError, CompileError, IndexError, TypeError)
 
@@ -63,7 +65,7 @@ class Sample:
     module: ModuleOp
     variant: str
     dtype: DataType
-    shapes: tuple[tuple[int, ...], ...]
+    shapes: Shapes
 
 
 def own_module(graph: PatternGraph) -> ModuleOp:
@@ -83,27 +85,50 @@ def own_match(pattern: CompiledPattern) -> Match:
 
 
 def samples_of(module: ModuleOp) -> Iterator[Sample]:
-    """The graph and its variants with types; element types other than f32 for the graph alone."""
+    """The graph and its variants with types; element types other than f32 for the graph itself
+    and for other constants. Each once as it is and once with scalar constants of that type."""
     for label, variant in variants(module):
-        for dtype in DTYPES:
-            if dtype is DTYPES[0] or label in ("as it is", "another constant"):
-                yield from typed(variant, label, dtype)
+        for dtype in DTYPES if label in ("as it is", "another constant") else DTYPES[:1]:
+            yield from typed(variant, label, dtype)
+            cast = _cast_constants(variant, dtype)
+            if cast is not None:
+                yield from typed(cast, f"{label}, constants cast", dtype)
+
+
+def _cast_constants(module: ModuleOp, dtype: DataType) -> ModuleOp | None:
+    """A copy whose scalar constants are of another element type; None when it has none."""
+    copy = module.clone()
+    found = False
+    for op in ge_ops(copy):
+        value = constant_of(op.results[0]) if op.op_type in CONSTANT_TYPES else None
+        if value is not None and value.size == 1 and value.dtype != numpy_dtype(dtype):
+            op.properties["value"] = const_attr(value.astype(numpy_dtype(dtype)))
+            found = True
+    return copy if found else None
 
 
 def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
-    """A graph with up to GRAPHS assignments of shapes to its inputs, constants of `dtype`."""
+    """A graph with up to GRAPHS assignments of shapes to its inputs, of different ranks first."""
     count = len(main_function(module).body.block.args)
-    found = 0
+    ranks: set[tuple[int, ...]] = set()
+    spare: list[Sample] = []
     for shapes in assignments(count):
         made = with_types(module, [Tensor(dtype, shape) for shape in shapes])
-        if made is not None:
-            yield Sample(made, label, dtype, shapes)
-            found += 1
-            if found == GRAPHS:
-                return
+        if made is None:
+            continue
+        sample = Sample(made, label, dtype, shapes)
+        found = tuple(map(len, shapes))
+        if found in ranks:
+            spare.append(sample)
+            continue
+        ranks.add(found)
+        yield sample
+        if len(ranks) == GRAPHS:
+            return
+    yield from spare[: GRAPHS - len(ranks)]
 
 
-def assignments(count: int) -> Iterator[tuple[tuple[int, ...], ...]]:
+def assignments(count: int) -> Iterator[Shapes]:
     """Shapes for `count` inputs: mixed ones first, they tell more; then one shape for all."""
     if len(SHAPES) ** count <= ATTEMPTS:
         mixed = list(itertools.product(SHAPES, repeat=count))
@@ -171,15 +196,6 @@ def _another_constant(op: GeOp) -> bool:
     return True
 
 
-def _cast_constant(op: GeOp) -> bool:
-    """Store a constant as half floats."""
-    value = constant_of(op.results[0]) if op.op_type in CONSTANT_TYPES else None
-    if value is None or value.dtype.kind != "f":
-        return False
-    op.properties["value"] = const_attr(value.astype(numpy_dtype(DataType.DT_FLOAT16)))
-    return True
-
-
 def _swapped(op: GeOp) -> bool:
     """Swap the two operands of an op."""
     if len(op.operands) != 2 or op.operands[0] is op.operands[1]:
@@ -202,7 +218,6 @@ def _copy_between(op: GeOp) -> bool:
 
 EDITS: Sequence[tuple[str, Callable[[GeOp], bool]]] = (
     ("another constant", _another_constant),
-    ("a constant of half floats", _cast_constant),
     ("operands swapped", _swapped),
     ("Identity in between", _copy_between),
 )
@@ -266,7 +281,7 @@ ATTRIBUTES: dict[str, Sequence[Any]] = {
     "Float": (1.0, 0.5),
     "Bool": (False, True),
     "String": ("NCHW", "SAME"),
-    "ListInt": ((0,), (1, 1), (1, 1, 1, 1), (0, 0, 0, 0)),
+    "ListInt": ((1, 1, 1, 1), (0,), (0, 0, 0, 0), (1, 1)),
     "ListFloat": ((1.0,),),
     "Type": (DataType.DT_FLOAT,),
 }
@@ -274,11 +289,11 @@ ATTRIBUTES: dict[str, Sequence[Any]] = {
 
 
 def op_modules(op_type: str) -> Iterator[ModuleOp]:
-    """Graphs of one node of a type, with each choice of its required attributes."""
+    """Graphs of one node of a type, with each choice of its required attributes; NCHW layout."""
     cls = op_class(op_type)
     if cls is None or any(io.kind == "dynamic" for io in cls.prototype.inputs):
         return
-    required = [spec for spec in cls.prototype.attrs if spec.required]
+    required = [s for s in cls.prototype.attrs if s.required or s.name == "data_format"]
     options = [ATTRIBUTES.get(spec.kind, ()) for spec in required]
     for values in itertools.islice(itertools.product(*options), ATTEMPTS // 20):
         attrs = {spec.name: value for spec, value in zip(required, values, strict=True)}
