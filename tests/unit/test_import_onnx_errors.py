@@ -156,7 +156,7 @@ REFUSED = {
     ),
     "too many dimensions": (
         with_graph(set_dims([1] * 99)),
-        "error: initializer 'w': has 99 dimensions, expected at most 32",
+        "error: initializer 'w': has 99 dimensions, expected at most 64",
     ),
     "element type that GE lacks": (
         with_graph(lambda g: setattr(g.initializer[0], "data_type", 18)),

@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Operation
 
-from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype
+from ge_xdsl.dialects.ge.types import RANK_LIMIT, DataType, Tensor, numpy_dtype
 from ge_xdsl.dialects.ge.weights import WeightAttr
 from ge_xdsl.errors import CompileError, Location
 
@@ -29,8 +29,6 @@ WEIGHTS = "ge.weights"
 """Module attribute: the name of the .safetensors file in the text's folder."""
 HEADER_LIMIT = 100_000_000
 """Largest JSON header, in bytes, that is read."""
-RANK_LIMIT = 32
-"""Most dimensions of a stored tensor; numpy's own limit before 2.0."""
 
 STORED: dict[DataType, str] = {
     DataType.DT_FLOAT: "F32",

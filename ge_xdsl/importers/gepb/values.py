@@ -10,9 +10,9 @@ from xdsl.ir import Attribute
 
 from ge_xdsl.dialects.ge.gepb import PROTO_DTYPES, Message
 from ge_xdsl.dialects.ge.prototype import AttrKind, encode
-from ge_xdsl.dialects.ge.store import RANK_LIMIT
 from ge_xdsl.dialects.ge.types import (
     DYNAMIC,
+    RANK_LIMIT,
     DataType,
     Format,
     Layout,

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
-from ge_xdsl.dialects.ge.store import RANK_LIMIT
-from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.types import RANK_LIMIT, DataType
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
@@ -24,6 +23,10 @@ class Places:
     position: SSAValue
 
 
+SIZES_LIMIT = RANK_LIMIT // 2
+"""Most dimensions of an image: its elements are numbered by kernel element and window."""
+
+
 def col2im(node: Node, g: Builder) -> SSAValue:
     """ScatterElements with reduction add, on rows of zeros with one place more for what falls
     into the padding
@@ -32,10 +35,10 @@ def col2im(node: Node, g: Builder) -> SSAValue:
     """
     x, image, block = (node.input(k) for k in range(3))
     shape = g.shape(image)
-    if shape is None or len(shape) != 1 or not 1 <= shape[0] < RANK_LIMIT:
+    if shape is None or len(shape) != 1 or not 1 <= shape[0] <= SIZES_LIMIT:
         node.fail(
             f"the image shape is {g.tensor_text(image)}, expected a vector of 1 to "
-            f"{RANK_LIMIT - 1} sizes"
+            f"{SIZES_LIMIT} sizes"
         )
     rank = shape[0]
     places = [_places(node, g, image, block, k, rank) for k in range(rank)]

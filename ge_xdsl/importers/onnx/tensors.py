@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ge_xdsl.dialects.ge.store import RANK_LIMIT, inside, open_regular
-from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
+from ge_xdsl.dialects.ge.store import inside, open_regular
+from ge_xdsl.dialects.ge.types import RANK_LIMIT, DataType, numpy_dtype
 from ge_xdsl.importers.onnx.order import check_text
 
 if TYPE_CHECKING:
