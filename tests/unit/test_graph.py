@@ -19,6 +19,7 @@ from ge_xdsl.dialects.ge.names import (
     ssa_name,
 )
 from ge_xdsl.dialects.ge.op import KnownValues, constant_of
+from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.weights import Weight, WeightAttr, array_of, const_attr
 from ge_xdsl.errors import CompileError
@@ -188,6 +189,7 @@ CALLS = {
         lambda v: MatMulOp.build(v, v, transpose_x1=3),
         "ge.MatMul: attribute 'transpose_x1' is 3, expected true or false",
     ),
+    "regions": (lambda v: op_class("If").build(v), "ge.If: 0 regions, expected 2"),
     "counts": (lambda v: AddOp.build(v, v, result_counts=[2]), "1 result counts, expected fewer"),
 }
 

@@ -272,6 +272,8 @@ class SplitVOp(GeOp):
         if x.shape is None or axis is None:
             return _pieces(x, None, (DYNAMIC,) * self.num_split)
         axis = normalize_axis(axis, len(x.shape), "split_dim")  # C2
+        if not x.shape:
+            raise VerifyException("x is a scalar, expected a rank of at least 1")
         if wanted is None:
             return _pieces(x, axis, (DYNAMIC,) * self.num_split)
         return _pieces(x, axis, split_sizes(x.shape[axis], wanted))  # C3

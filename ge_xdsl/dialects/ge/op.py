@@ -254,6 +254,8 @@ class GeOp(Operation):
         ready attributes. Raises ValueError for a wrong call, VerifyException for bad operands.
         """
         proto = cls.prototype
+        if proto.subgraphs:
+            _check_regions(proto, len(regions))
         operands, counts = _flatten_inputs(proto, inputs)
         properties = _encode_attrs(proto, attrs)
         if proto.needs_operand_segments:
@@ -427,6 +429,12 @@ def _flatten_inputs(
         flat += part
         counts.append(len(part))
     return flat, counts
+
+
+def _check_regions(proto: Prototype, count: int) -> None:
+    wanted = sum(graph.kind == "static" for graph in proto.subgraphs)
+    if count < wanted:
+        raise ValueError(f"ge.{proto.op_type}: {count} regions, expected {wanted}")
 
 
 def _output_counts(proto: Prototype, counts: Sequence[int]) -> list[int]:
