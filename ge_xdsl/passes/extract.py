@@ -117,8 +117,3 @@ def _unique(name: str, taken: set[str]) -> str:
         found = f"{name}_{count}"
     taken.add(found)
     return found
-
-
-def node_count(module: ModuleOp) -> int:
-    """How many nodes a module has, constants left out."""
-    return sum(isinstance(op, GeOp) and op.op_type not in CONSTANT_TYPES for op in module.walk())

@@ -299,9 +299,10 @@ def user_line(error: BaseException, folder: Path | None = None) -> Location | No
 
 
 def _is_user_file(file: str, ours: str) -> bool:
+    """Whether a file is none of the folder `ours`, of the standard library or installed."""
     library = sysconfig.get_path("stdlib")
-    installed = "site-packages" in file or file.startswith((library, ours))
-    return not installed and not file.startswith("<")
+    folders = (f"{library}{os.sep}", f"{ours}{os.sep}")
+    return "site-packages" not in file and not file.startswith(("<", *folders))
 
 
 @contextmanager

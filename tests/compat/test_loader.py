@@ -250,3 +250,16 @@ def test_the_pytest_plugin_makes_ge_importable(tmp_path):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
     assert "1 passed" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("file", "is_user"),
+    [
+        ("/src/ge_xdsl/passes/loader.py", False),
+        ("/src/ge_xdsl_passes/mine.py", True),
+        ("<frozen importlib._bootstrap>", False),
+        (subprocess.__file__, False),
+    ],
+)
+def test_whose_file_it_is(file, is_user):
+    assert loader._is_user_file(file, "/src/ge_xdsl") is is_user

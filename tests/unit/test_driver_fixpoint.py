@@ -40,7 +40,7 @@ def producer(op: GeOp, index: int, op_type: str) -> GeOp | None:
 def make(op_type: str, *operands: object, name: str = "") -> GeOp:
     cls = op_class(op_type)
     assert cls is not None
-    return cls.build(*operands, node_name=name)  # pyright: ignore
+    return cls.build(*operands, node_name=name)
 
 
 class NegNeg(Rule):

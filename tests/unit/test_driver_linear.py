@@ -36,7 +36,7 @@ def ge(func: FuncOp, *rules: Rule) -> int:
 
 def fixpoint(func: FuncOp, *rules: Rule) -> int:
     module = func.parent_op()
-    return run_fixpoint(module, rules, pass_name="P").applied  # pyright: ignore
+    return run_fixpoint(module, rules, pass_name="P").applied
 
 
 def chain(op: str, n: int, start: str = "x", stem: str = "r") -> list[str]:
@@ -203,7 +203,7 @@ def test_wide_op_is_not_copied_per_operand(
 
     def note(op: Operation, index: int, value: object) -> None:
         copied.append(len(operands_of(op)))
-        kept(op, index, value)  # pyright: ignore
+        kept(op, index, value)
 
     monkeypatch.setattr(rewrite, "set_operand", note)
     text, rules, count = case(3 * WIDE)

@@ -144,7 +144,7 @@ def run(func: FuncOp, *rules: PatternRule) -> RunReport:
     report = run_ge(func.body.block, rules, pass_name="P")
     module = func.parent_op()
     assert module is not None
-    verify(module)  # pyright: ignore
+    verify(module)
     return report
 
 

@@ -23,7 +23,7 @@ def gemm_rule() -> PatternRule:
     new = graph("a w b[4]\n m = MatMul(a, w, b)\n return m", "r")
 
     def is_bias(match: Match) -> bool:
-        return len(match.inputs[2].type.get_shape()) == 1  # pyright: ignore
+        return len(match.inputs[2].type.get_shape()) == 1
 
     return PatternRule(pattern(GEMM, name="gemm"), lambda match: new, is_bias)
 

@@ -585,7 +585,7 @@ def test_graph_output_that_becomes_known_changes_the_signature() -> None:
     func = graph("x\n y = Neg(x)\n return y")
     module = module_of(func)
     dynamic = Tensor(DataType.DT_FLOAT, None).type
-    node(func, "y").results[0]._type = dynamic  # pyright: ignore
+    node(func, "y").results[0]._type = dynamic
     func.update_function_type()
     verify(module)
     replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
@@ -610,7 +610,7 @@ def test_without_inference_unknown_types_come_from_the_readers() -> None:
     module_of(func)
     new = graph("a\n n = Neg(a)\n m = Neg(n)\n return m", "r")
     for name in ("n", "m"):
-        node(new, name).results[0]._type = Tensor(DataType.DT_UNDEFINED, None).type  # pyright: ignore
+        node(new, name).results[0]._type = Tensor(DataType.DT_UNDEFINED, None).type
     made = replace(func.body.block, boundary(func, "x", "y"), new, infer=False)
     assert made[1].results[0].type == Tensor(DataType.DT_FLOAT, (4, 4)).type
 
@@ -619,6 +619,6 @@ def test_known_dimensions_of_the_readers_are_kept() -> None:
     func = graph(PAIR)
     module_of(func)
     dynamic = Tensor(DataType.DT_FLOAT, None).type
-    func.body.block.args[0]._type = dynamic  # pyright: ignore
+    func.body.block.args[0]._type = dynamic
     (new,) = replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
     assert new.results[0].type == Tensor(DataType.DT_FLOAT, (4, 4)).type

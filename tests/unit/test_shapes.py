@@ -41,21 +41,6 @@ def test_reshape_dims(count, shape, wanted):
     assert shapes.reshape_dims(count, shape) == wanted
 
 
-@pytest.mark.parametrize(
-    ("args", "wanted"),
-    [
-        ((224, 7, 2, 1, 3, 3), 112),
-        ((5, 2, 2, 1, 0, 0), 2),
-        ((5, 2, 2, 1, 0, 0, True), 3),
-        ((4, 2, 2, 1, 0, 1, True), 2),
-        ((D, 3, 1, 1, 1, 1), D),
-        ((5, 3, 1, 2, 0, 0), 1),
-    ],
-)
-def test_window_dim(args, wanted):
-    assert shapes.window_dim(*args) == wanted
-
-
 def test_axes_and_dims():
     assert shapes.normalize_axis(-1, 3) == 2
     assert shapes.normalize_axis(-1, 0) == 0
@@ -81,7 +66,6 @@ def test_axes_and_dims():
         (lambda: shapes.reshape_dims(6, (4, 2)), "shape 4x2 has 8 elements, expected 6"),
         (lambda: shapes.reshape_dims(6, (-1, 4)), "6 elements, expected a multiple of 4"),
         (lambda: shapes.reshape_dims(6, (-1, 0)), "6 elements, expected a multiple of 0"),
-        (lambda: shapes.window_dim(2, 5, 1, 1, 0, 0), "window of 5 is larger than the padded"),
     ],
 )
 def test_errors(call, text):

@@ -12,7 +12,6 @@ from ge_xdsl.dialects.ge.types import (
     Layout,
     Tensor,
     compatible,
-    dtype_of_element,
     dtype_of_numpy,
     element_type,
     numpy_dtype,
@@ -54,7 +53,7 @@ def test_numbers_are_ges():
 @pytest.mark.parametrize("dtype", DataType)
 def test_every_data_type_has_its_own_element_type(dtype):
     attr = element_type(dtype)
-    assert dtype_of_element(attr) == dtype
+    assert tensor_of(TensorType(attr, (2,))) == Tensor(dtype, (2,))
     tensor = Tensor(dtype, (2, DYNAMIC))
     assert tensor_of(parse_type(str(tensor.type))) == tensor
 

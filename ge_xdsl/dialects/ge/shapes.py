@@ -103,33 +103,3 @@ def reshape_dims(count: int | None, wanted: Sequence[int]) -> tuple[int, ...]:
     else:
         inferred = count // known
     return tuple(inferred if d < 0 else d for d in wanted)
-
-
-def window_dim(
-    size: int,
-    kernel: int,
-    stride: int,
-    dilation: int,
-    pad_before: int,
-    pad_after: int,
-    ceil_mode: bool = False,
-) -> int:
-    """Output length of a convolution or pooling window along one dimension.
-
-    floor((size + pads - dilation*(kernel-1) - 1) / stride) + 1; with `ceil_mode` the division
-    rounds up, but a window that would start in the right padding is dropped.
-    """
-    if size == DYNAMIC or kernel == DYNAMIC:
-        return DYNAMIC
-    span = size + pad_before + pad_after - dilation * (kernel - 1) - 1
-    if span < 0:
-        raise VerifyException(
-            f"window of {dilation * (kernel - 1) + 1} is larger than the padded input, "
-            f"expected at most {size + pad_before + pad_after}"
-        )
-    if not ceil_mode:
-        return span // stride + 1
-    count = -(-span // stride) + 1
-    if (count - 1) * stride >= size + pad_before:
-        count -= 1
-    return count

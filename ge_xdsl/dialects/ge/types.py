@@ -318,11 +318,6 @@ def element_type(dtype: DataType) -> Attribute:
     return _MLIR[dtype]
 
 
-def dtype_of_element(attr: Attribute) -> DataType | None:
-    """The GE data type of an MLIR element type, None when GE has no such type."""
-    return _DTYPE_OF.get(attr)
-
-
 def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
     """The numpy (or ml_dtypes) dtype that holds values of `dtype`.
 
