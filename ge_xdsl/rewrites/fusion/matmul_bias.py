@@ -92,7 +92,9 @@ def bias_problem(product: SSAValue, add: GeOp, bias: SSAValue) -> str:
         return f"product is {shape_text(y.shape)}, expected rank 2"
     columns = y.shape[-1] if y.shape else 1
     if len(b.shape) != 1 or not y.shape or not _same(b.shape[0], columns):
-        return f"bias is {shape_text(b.shape)}, expected {shape_text((columns,))}"
+        wide = tensor(add.results[0]).shape not in (None, y.shape)
+        more = " and broadcasts the product" if wide else ""
+        return f"bias is {shape_text(b.shape)}{more}, expected {shape_text((columns,))}"
     if y.dtype != b.dtype:
         return f"bias is {b.dtype.name}, expected {y.dtype.name}"
     return ""
