@@ -14,7 +14,7 @@ import pytest
 
 PROJECT = Path(__file__).parents[2]
 DOCUMENTS = [PROJECT / "README.md", *sorted(PROJECT.glob("docs/*.md"))]
-TOOLS = {"ge-opt": "opt", "ge-run": "run", "pyatc": "atc"}
+TOOLS = {"ge-opt": "opt", "ge-run": "run", "ge-check": "check", "pyatc": "atc"}
 
 
 def steps_of(text):
