@@ -82,18 +82,25 @@ class OptimizeReport:
 
 
 def load(path: str | Path, *, input_format: str = "") -> ModuleOp:
-    """Read a `.mlir` or `.onnx` file; its ending selects the reader unless `input_format` does."""
+    """Read a `.mlir`, `.onnx`, `.air`, `.pbtxt` or `.txt` file.
+
+    Its ending selects the reader unless `input_format` does.
+    """
     from ge_xdsl.importers import load_module
 
     return load_module(path, None, input_format)
 
 
 def save(module: ModuleOp, path: str | Path) -> None:
-    """Write a module as `.mlir`, and its weights as `.safetensors` beside it."""
-    from ge_xdsl.exporters.mlir import write_mlir
+    """Write a module in the format that the file's ending selects.
+
+    `.mlir` has its weights in a `.safetensors` file beside it; `.air` and `.txt` hold GE's own
+    graph, `.pbtxt` GE's dump for viewers.
+    """
+    from ge_xdsl.exporters import save_module
 
     _check_module(module)
-    write_mlir(module, Path(path))
+    save_module(module, path)
 
 
 def text(module: ModuleOp) -> str:

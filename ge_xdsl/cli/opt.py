@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import report, run_tool
 from ge_xdsl.cli.options import (
+    INPUTS,
     Parser,
     add_pipeline,
     load_user_passes,
@@ -33,11 +34,14 @@ def main(argv: Sequence[str] | None = None) -> int:
 def parser() -> Parser:
     """The options of ge-opt."""
     made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.")
-    made.add_argument("input", nargs="?", metavar="INPUT", help=".mlir or .onnx file, - for stdin")
+    made.add_argument("input", nargs="?", metavar="INPUT", help=f"{INPUTS} file, - for stdin")
     add_pipeline(made)
     made.add_argument("-o", dest="output", metavar="FILE", help="output file, default stdout")
     made.add_argument(
-        "--emit", metavar="FORMAT", help="output format: mlir; patterns: those of --load as text"
+        "--emit",
+        metavar="FORMAT",
+        help="mlir, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o says; "
+        "patterns: those of --load as text",
     )
     flags = {
         "--print-op-generic": "print ops in MLIR's generic form",
@@ -113,7 +117,7 @@ class Run:
         if self.in_parts and not source.is_text(args.input, args.input_format):
             flag = "--split-input-file" if args.split_input_file else "--verify-diagnostics"
             raise UsageError(f"{flag} with input '{args.input}', expected MLIR text")
-        output.check_format(args.output, args.emit)
+        self.format = output.check_format(args)
         self.session: Session = session_of_args(args)
         self.reports = reports.Reports(args, self.session)
         self.watch: Watch = Watch(
@@ -183,7 +187,7 @@ class Run:
 
         module = self.compile(None)
         generic, origins = self.args.print_op_generic, self.args.print_debuginfo
-        write_module(module, self.args.output, self.session, generic, origins)
+        write_module(module, self.args.output, self.session, generic, origins, self.format)
         show_messages(self.session)
         return 0
 

@@ -29,6 +29,10 @@ class Version(argparse.Action):
         parser.exit()
 
 
+INPUTS = ".mlir, .onnx, .air, .pbtxt or .txt"
+"""The endings of the files that the commands read."""
+
+
 class Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes are UsageErrors, with hints and without prefix matching.
 

@@ -12,26 +12,40 @@ from typing import TYPE_CHECKING, TextIO, cast
 from ge_xdsl.errors import CompileError, Location, UsageError
 
 if TYPE_CHECKING:
+    from argparse import Namespace
+
     from xdsl.dialects.builtin import ModuleOp
 
     from ge_xdsl.passes.session import Session
 
-WRITERS = {"mlir": (".mlir",)}
-"""Output format -> the file endings that select it."""
 
+def format_of(path: str | None, asked: str | None) -> str:
+    """The output format: `--emit`, or else the one that the ending of `-o` selects, or mlir.
 
-def check_format(path: str | None, asked: str | None) -> None:
-    """Raise UsageError unless `--emit`, or else the ending of `-o`, names a writer."""
-    known = ", ".join(WRITERS)
+    Raises UsageError for a name or an ending that no writer has, and for a binary format that
+    would go to a terminal.
+    """
+    from ge_xdsl.exporters import FORMATS, format_named, format_of_ending
+
+    to_stream = path is None or path == "-" or is_special(path)
     if asked is not None:
-        if asked not in WRITERS:
-            raise UsageError(f"--emit={asked} is not available, expected one of: {known}")
-        return
-    if path is None or path == "-" or is_special(path):
-        return
-    ending = Path(path).suffix.lower()
-    if not any(ending in endings for endings in WRITERS.values()):
-        raise UsageError(f"output is '{path}', expected an ending or --emit of: {known}")
+        format_named(asked)
+    name = asked or ("mlir" if to_stream else format_of_ending(path or ""))
+    on_screen = path in (None, "-") and bool(sys.stdout) and sys.stdout.isatty()
+    if on_screen and FORMATS[name].binary:
+        raise UsageError(f"--emit={name} is binary, expected -o FILE or a pipe for it")
+    return name
+
+
+def check_format(args: Namespace) -> str:
+    """The output format of ge-opt; raises UsageError for options that only `mlir` has."""
+    name = format_of(args.output, args.emit)
+    flags = ("split_input_file", "verify_diagnostics", "print_op_generic", "print_debuginfo")
+    for flag in flags:
+        if name != "mlir" and getattr(args, flag):
+            option = f"--{flag.replace('_', '-')}"
+            raise UsageError(f"{option} with output format {name}, expected mlir")
+    return name
 
 
 def check_writable(path: str | None) -> None:
@@ -81,11 +95,16 @@ def print_text(text: str) -> None:
 
     Raises CompileError when the process has none.
     """
+    print_bytes(text.encode("utf-8"))
+
+
+def print_bytes(data: bytes) -> None:
+    """Write to standard output; raises CompileError when the process has none."""
     stream = cast("TextIO | None", sys.stdout)
     if stream is None or stream.closed:
         raise CompileError("is closed, expected it open or -o FILE", location=Location("<stdout>"))
     sys.stdout.flush()
-    sys.stdout.buffer.write(text.encode("utf-8"))
+    sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
 
 
@@ -113,16 +132,29 @@ def text_of(module: ModuleOp, session: Session, generic: bool, origins: bool) ->
 
 
 def write_module(
-    module: ModuleOp, path: str | None, session: Session, generic: bool, origins: bool = True
+    module: ModuleOp,
+    path: str | None,
+    session: Session,
+    generic: bool = False,
+    origins: bool = True,
+    name: str = "mlir",
 ) -> None:
-    """Write a module as MLIR: text, and beside a file the weights that the text refers to.
+    """Write a module in a format; of MLIR beside a file the weights that the text refers to.
 
     A file keeps the origins of rewritten nodes, the screen shows them with `origins`.
     """
+    from ge_xdsl.exporters import encoded, write_graph
     from ge_xdsl.exporters.mlir import write_mlir
 
     if path is None or path == "-":
-        print_text(text_of(module, session, generic, origins))
+        if name == "mlir":
+            print_text(text_of(module, session, generic, origins))
+        else:
+            print_bytes(encoded(module, name))
+        return
+    # what a link leads to is replaced, not the link
+    target = os.path.realpath(path) if os.path.islink(path) else path
+    if name == "mlir":
+        write_mlir(module, target, generic)
     else:
-        # what a link leads to is replaced, not the link
-        write_mlir(module, os.path.realpath(path) if os.path.islink(path) else path, generic)
+        write_graph(module, Path(target), name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import run_tool
 from ge_xdsl.cli.options import (
+    INPUTS,
     Parser,
     add_pipeline,
     load_user_passes,
@@ -39,7 +40,7 @@ def parser() -> Parser:
         "Run a GE graph on arrays and show, save or compare its outputs. The line of an output has "
         "its name, shape, type and a digest of its values: equal digests are equal arrays.",
     )
-    made.add_argument("input", metavar="MODEL", help=".mlir or .onnx file, - for stdin")
+    made.add_argument("input", metavar="MODEL", help=f"{INPUTS} file, - for stdin")
     made.add_argument(
         "--input", dest="arrays", action="append", default=[], metavar="NAME=FILE.npy"
     )

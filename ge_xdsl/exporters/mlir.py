@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-import os
-import stat
-from collections.abc import Generator
-from contextlib import contextmanager
 from io import StringIO
 from pathlib import Path
-from typing import IO
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute
@@ -19,7 +14,6 @@ from ge_xdsl.dialects.ge.store import (
     WEIGHTS,
     Item,
     stored_dtype,
-    unreadable,
     weight_uses,
     write_store,
 )
@@ -27,6 +21,7 @@ from ge_xdsl.dialects.ge.text import GePrinter
 from ge_xdsl.dialects.ge.types import Tensor
 from ge_xdsl.dialects.ge.weights import Weight, WeightAttr
 from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.exporters.files import is_replaceable, replacing, write_through
 
 
 class WeightPrinter(GePrinter):
@@ -61,18 +56,18 @@ def write_mlir(module: ModuleOp, path: str | Path, generic: bool = False) -> Pat
     if items and store == path:
         raise CompileError("ending is '.safetensors', expected .mlir", location=Location(str(path)))
     text = _text(module, keys, store.name if items else "", generic)
-    if not _is_replaceable(path):
+    if not is_replaceable(path):
         if items:
             raise CompileError(
                 "is no regular file, expected one beside which the weights can stand",
                 location=Location(str(path)),
             )
-        _write_through(path, text)
+        write_through(path, text.encode("utf-8"))
         return None
     with contextlib.ExitStack() as stack:
-        stack.enter_context(_replacing(path)).write(text.encode("utf-8"))
+        stack.enter_context(replacing(path)).write(text.encode("utf-8"))
         if items:  # entered last, so its rename comes first: the text never names a stale store
-            write_store(stack.enter_context(_replacing(store)), items)
+            write_store(stack.enter_context(replacing(store)), items)
     return store if items else None
 
 
@@ -149,38 +144,3 @@ def _text(
         module.attributes.clear()
         module.attributes.update(kept)
     return stream.getvalue() + "\n"
-
-
-def _is_replaceable(path: Path) -> bool:
-    """Whether a rename may put a file at `path`: nothing or a regular file is there."""
-    try:
-        return stat.S_ISREG(os.stat(path).st_mode)
-    except FileNotFoundError:
-        return True
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
-
-
-def _write_through(path: Path, text: str) -> None:
-    try:
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    except OSError as error:
-        raise unreadable(path, error) from None
-
-
-@contextmanager
-def _replacing(path: Path) -> Generator[IO[bytes]]:
-    """A file that takes the place of `path` when the block ends well, and vanishes otherwise."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            with os.fdopen(descriptor, "wb") as file:
-                yield file
-            os.replace(temporary, path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise unreadable(path, error) from None
