@@ -300,6 +300,15 @@ def test_a_model_of_a_bad_graph():
 # Utilities
 
 
+def test_infer_shape_of_a_cycle():
+    graph = relus()
+    first, second = graph.find_node_by_name("Relu_0"), graph.find_node_by_name("Relu_1")
+    graph.remove_edge(graph.find_node_by_name("x"), 0, first, 0)
+    graph.add_data_edge(second, 0, first, 0)
+    with pytest.raises(RuntimeError, match="the nodes form a cycle, expected none"):
+        GeUtils.infer_shape(graph, [[2]])
+
+
 def test_infer_shape_of_a_graph():
     builder = GraphBuilder("g")
     x, c = builder.create_input(0), builder.create_input(1, data_type=DataType.DT_BOOL)

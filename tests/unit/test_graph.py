@@ -41,7 +41,7 @@ def graph(*lines, results="%x", args=f"%x: {T}"):
 BAD = {
     "use before definition": (
         [f"%a = ge.Relu(%b) : ({T}) -> {T}", f"%b = ge.Relu(%x) : ({T}) -> {T}"],
-        "g.mlir:2:3: error: ge.Relu 'a': operand #0 is used before its definition",
+        "g.mlir:2:3: error: ge.Relu 'a': operand #0 is defined below, expected above",
     ),
     "name twice": (
         [f"%a = ge.Relu(%x) : ({T}) -> {T}", f'%b = ge.Relu(%x) {{ge.name = "a"}} : ({T}) -> {T}'],
@@ -49,7 +49,11 @@ BAD = {
     ),
     "unconnected": (
         ["%u = ge.unconnected() : () -> tensor<*x!ge.element<DT_UNDEFINED>>"],
-        "error: ge.unconnected 'u': an operand is left unconnected, expected a value",
+        "error: ge.unconnected 'u': is read by no op, expected none of its kind",
+    ),
+    "unconnected operand": (
+        [f"%u = ge.unconnected() : () -> {T}", f"%y = ge.Add(%x, %u) : ({T}, {T}) -> {T}"],
+        "g.mlir:3:3: error: ge.Add 'y': operand #1 is left unconnected, expected a value",
     ),
     "generic, unknown attribute": (
         [f'%a = "ge.Relu"(%x) <{{alpha = 1 : i64}}> : ({T}) -> {T}'],

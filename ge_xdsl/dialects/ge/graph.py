@@ -143,11 +143,20 @@ def _verify_nodes(block: Block) -> None:
             raise op_error(op, f"the node name '{name}' is used twice, expected unique names")
         seen.add(name)
         if op.op_type == "unconnected":
-            raise op_error(op, "an operand is left unconnected, expected a value")
+            raise _unconnected(op)
         if op.op_type == "control_edge":
             controlled = op
     if controlled is not None and topological_order(block) is None:
         raise op_error(controlled, "closes a cycle of edges, expected none")
+
+
+def _unconnected(op: GeOp) -> CompileError:
+    """The error for a placeholder, at the op that reads it."""
+    use = op.results[0].first_use
+    if use is None:
+        return op_error(op, "is read by no op, expected none of its kind")
+    what = f"operand #{use.index} is left unconnected, expected a value"
+    return op_error(use.operation, what)
 
 
 def verify_dominance(block: Block) -> None:
@@ -158,9 +167,9 @@ def verify_dominance(block: Block) -> None:
             owner = value.owner
             if isinstance(owner, Operation) and owner.parent is block:
                 if owner not in seen:
-                    raise op_error(op, f"operand #{i} is used before its definition")
+                    raise op_error(op, f"operand #{i} is defined below, expected above")
             elif not _is_visible(value, block):
-                raise op_error(op, f"operand #{i} is not defined in this graph")
+                raise op_error(op, f"operand #{i} is of another graph, expected this one")
         seen.add(op)
 
 

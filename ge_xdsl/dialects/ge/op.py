@@ -254,7 +254,7 @@ class GeOp(Operation):
         ready attributes. Raises ValueError for a wrong call, VerifyException for bad operands.
         """
         proto = cls.prototype
-        if proto.subgraphs:
+        if proto.subgraphs and result_types is None:  # else they may be attached later
             _check_regions(proto, len(regions))
         operands, counts = _flatten_inputs(proto, inputs)
         properties = _encode_attrs(proto, attrs)

@@ -83,9 +83,13 @@ def _values(block: Block) -> list[SSAValue]:
 def infer_block(block: Block, failure: str) -> None:
     """Infer the nodes of a graph in place, and of their subgraphs.
 
-    Raises RuntimeError with the text `failure` for a node that does not take its operands.
+    Raises RuntimeError with the text `failure` for a node that does not take its operands, and
+    for a cycle.
     """
-    for op in topological_order(block) or ():
+    order = topological_order(block)
+    if order is None:
+        raise RuntimeError(f"{failure}: the nodes form a cycle, expected none")
+    for op in order:
         if isinstance(op, GeOp):
             for region in op.regions:
                 _hand_down(op, region.block)
