@@ -85,6 +85,7 @@ class Check:
         """Check every pass and print what was found and tried; 1 when there is an error."""
         from ge_xdsl.cli.failures import user_code
         from ge_xdsl.cli.output import print_text
+        from ge_xdsl.passes.check.findings import counted
 
         with ExitStack() as stack:
             with user_code():
@@ -100,7 +101,8 @@ class Check:
         findings.sort(key=lambda finding: finding.order)
         print_text("".join(f"{line}\n" for line in [*(f.line() for f in findings), *lines]))
         errors = sum(finding.severity == "error" for finding in findings)
-        report(f"note: {errors} errors, {len(findings) - errors} warnings")
+        warnings = counted(len(findings) - errors, "warning")
+        report(f"note: {counted(errors, 'error')}, {warnings}")
         return int(errors > 0)
 
     def open(self, user_pass: UserPass, stack: ExitStack) -> Opened:

@@ -9,6 +9,7 @@ import pytest
 from ge_xdsl.cli.check import main
 from ge_xdsl.cli.opt import main as opt
 from ge_xdsl.importers import load_module
+from ge_xdsl.passes.check.findings import counted
 
 HEAD = """\
 from ge.es.all import Add, Concat, ConcatD, Exp, MatMul, Mul, Neg, Relu, Sigmoid, Sub
@@ -256,7 +257,7 @@ def test_finding(name, check) -> None:
         assert fits(line, wanted), line
     assert done == code
     errors = sum(": error: " in line for line in found)
-    assert err == f"note: {errors} errors, {len(found) - errors} warnings\n"
+    assert err == f"note: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}\n"
 
 
 def test_what_was_tried_is_told(check) -> None:

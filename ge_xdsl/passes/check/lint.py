@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from ge_xdsl.dialects.ge.graph import ge_ops
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.errors import CompileError
-from ge_xdsl.passes.check.findings import Finding, Severity
+from ge_xdsl.passes.check.findings import Finding, Severity, counted
 from ge_xdsl.passes.check.graphs import own_match, own_module
 from ge_xdsl.passes.registry import Contents, UserPass
 from ge_xdsl.pattern.access import operands_of
@@ -90,7 +90,7 @@ def _replacement(opened: Opened, rule: PatternRule, fired: int) -> Iterator[Find
     for word, have, want in counts:
         if have != want:
             text = (
-                f"replacement of '{name}' has {have} {word}{'s' if have != 1 else ''}, "
+                f"replacement of '{name}' has {counted(have, word)}, "
                 f"expected {want}, as the pattern has"
             )
             yield opened.finding("error", text, rule)

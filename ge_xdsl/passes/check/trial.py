@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.passes.bisect import Bisection, Fault, copied
-from ge_xdsl.passes.check.findings import Finding
+from ge_xdsl.passes.check.findings import Finding, counted
 from ge_xdsl.passes.check.graphs import Sample, op_modules, own_module, samples_of
 from ge_xdsl.passes.check.lint import Opened, rule_label
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
@@ -67,12 +67,14 @@ class Tally:
     def lines(self, name: str) -> list[str]:
         """The tally for people."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.tried.items())
-        head = f"{name}: {self.tried.total()} graphs tried"
+        head = f"{name}: {counted(self.tried.total(), 'graph')} tried"
         if kinds:
-            count = len(self.shapes)
-            head += f" ({kinds}; {len(self.variants)} variants, {count} assignments of shapes)"
+            variants = counted(len(self.variants), "variant")
+            head += f" ({kinds}; {variants}, {counted(len(self.shapes), 'choice')} of shapes)"
         lines = [f"{head}, {self.rewritten} rewritten, {self.wrong} wrong"]
-        lines += [f"  '{rule_label(rule)}' fired {n} times" for rule, n in self.fired.items()]
+        lines += [
+            f"  '{rule_label(rule)}' fired {counted(n, 'time')}" for rule, n in self.fired.items()
+        ]
         lines += [f"  refused {n}: {why}" for why, n in sorted(self.refused.items())]
         lines += [f"  not checked {n}: {why}" for why, n in sorted(self.unchecked.items())]
         return lines
