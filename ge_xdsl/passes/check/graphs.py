@@ -53,7 +53,7 @@ SHAPES: Shapes = (
 """Shapes that inputs are tried with, the likeliest first."""
 ATTEMPTS = 600
 """How many assignments of shapes are tried for one graph."""
-GRAPHS = 4
+GRAPHS = 6
 """How many assignments of shapes are kept for one graph and element type."""
 _NO_TYPES = (VerifyException, ValueError, CompileError, IndexError, TypeError)
 
@@ -129,17 +129,23 @@ def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
 
 
 def assignments(count: int) -> Iterator[Shapes]:
-    """Shapes for `count` inputs: mixed ones first, they tell more; then one shape for all."""
+    """Shapes for `count` inputs: one for all, matrices with scalars, mixed ones, one for all."""
     if len(SHAPES) ** count <= ATTEMPTS:
         mixed = list(itertools.product(SHAPES, repeat=count))
     else:
         rng = random.Random(count)
         mixed = [tuple(rng.choices(SHAPES[:8], k=count)) for _ in range(ATTEMPTS)]
         mixed += [tuple(rng.choices(SHAPES, k=count)) for _ in range(ATTEMPTS)]
+    mixed.sort(key=lambda shapes: -len(set(shapes)))  # they tell more
     equal = [(shape,) * count for shape in SHAPES]
-    mixed.sort(key=lambda shapes: -len(set(shapes)))
-    first = list(itertools.islice(equal, 1)) if count > 1 else []
-    yield from dict.fromkeys([*first, *mixed, *equal])
+    yield from dict.fromkeys([equal[0], *_with_scalars(count), *mixed, *equal])
+
+
+def _with_scalars(count: int) -> Iterator[Shapes]:
+    """Matrices with a scalar in the place of two, or of one, of them."""
+    for few in (2, 1):
+        for places in itertools.combinations(range(count), few) if few < count else ():
+            yield tuple(() if place in places else SHAPES[0] for place in range(count))
 
 
 def with_types(module: ModuleOp, inputs: Sequence[Tensor]) -> ModuleOp | None:

@@ -182,6 +182,8 @@ class Trial:
         """The likeliest reason for a rule that never fired."""
         if not self.tally.tried.total():
             return ", no graph with known shapes could be made for it"
+        if True in self.tally.examples:
+            return f" on {self.tally.tried.total()} graphs, it fails"
         if self.tally.refused:
             return (
                 f" on {self.tally.tried.total()} graphs, {self.tally.refused.most_common(1)[0][0]}"
