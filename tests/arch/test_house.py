@@ -68,4 +68,4 @@ def test_no_escapes_from_the_checkers():
 def test_pyright_exceptions_are_rare():
     lines = sum(len(path.read_text().splitlines()) for path in FILES)
     count = sum(path.read_text().count("pyright: ignore[") for path in FILES)
-    assert count * 250 <= max(lines, 5000), f"{count} exceptions in {lines} lines"
+    assert count * 1000 <= max(lines, 5000), f"{count} exceptions in {lines} lines"
