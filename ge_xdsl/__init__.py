@@ -169,6 +169,8 @@ def run(
     `level="ge"` gives {output name: array}, op by op through `evaluate`. `level="aicore"` lowers
     the graph for the inputs' shapes, runs the tile programs and gives (outputs, timing report).
     """
+    import numpy as np
+
     from ge_xdsl.dialects.ge.graph import main_function
     from ge_xdsl.dialects.ge.names import output_names
     from ge_xdsl.interpreters import aicore
@@ -176,6 +178,7 @@ def run(
 
     _check_module(module)
     names = output_names(main_function(module))
+    inputs = {name: np.asarray(array) for name, array in inputs.items()}
     if level == "ge":
         outputs = run_function(main_function(module), inputs)
         return dict(zip(names, outputs, strict=True))
@@ -201,8 +204,11 @@ def run_stage(graph: Any, stage: str, options: Mapping[str, str] | None = None) 
 
     The report has the status, the passes that changed the graph, statistics and messages.
     """
+    from ge_xdsl.compat.ge.graph.graph import Graph
     from ge_xdsl.compat.ge.passes.stage import run_stage as run_graph_stage
 
+    if not isinstance(graph, Graph):
+        raise UsageError(f"graph is {type(graph).__name__}, expected a ge.graph.Graph")
     return run_graph_stage(graph, stage, options)
 
 

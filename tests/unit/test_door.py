@@ -30,6 +30,16 @@ class MatMulBias(PatternFusionPass):
 """
 
 
+class Listed:
+    """What is no array and can be read as one."""
+
+    def __init__(self, array):
+        self.kept = array
+
+    def __array__(self, dtype=None, copy=None):
+        return self.kept
+
+
 @pytest.fixture
 def model(tmp_path):
     path = tmp_path / "dense.mlir"
@@ -144,6 +154,17 @@ def test_errors(model, arrays, tmp_path):
             call("dense.mlir")
     with pytest.raises(gx.UsageError, match="module is NoneType, expected what gx.load returns"):
         gx.save(None, tmp_path / "x.mlir")
+    with pytest.raises(gx.UsageError, match=r"graph is ModuleOp, expected a ge\.graph\.Graph"):
+        gx.run_stage(model, "BeforeInferShape")
+
+
+def test_whatever_numpy_takes_is_an_array(model, arrays):
+    listed = {**arrays, "b": Listed(arrays["b"])}
+    want = gx.run(model, arrays)["output_0"]
+    assert np.array_equal(gx.run(model, listed)["output_0"], want)
+    assert np.allclose(
+        gx.run(model, listed, level="aicore")[0]["output_0"], want, rtol=1e-5, atol=1e-5
+    )
 
 
 def test_reports_are_readable(model, arrays, tmp_path):
