@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -174,7 +175,8 @@ class Bisection:
         catcher = Catcher()
         quiet = replace(self.session, messages=[])
         if not fault.is_failure:
-            self.apply(item, copied(before), quiet, (catcher,))
+            with suppress(CompileError):  # a refused rewrite may end the pass
+                self.apply(item, copied(before), quiet, (catcher,))
         if not catcher.failures:
             reduced = self.tidied(item, self.shrunk(item, before, fault), fault)
             return Finding(place, "", _site(reduced, fault), fault, reduced)

@@ -78,8 +78,9 @@ class Failure:
 
     def error(self) -> WrongRewrite:
         """The failure as the error that users see."""
+        owner = f" of pass '{self.pass_name}'" if self.pass_name else ""
         return WrongRewrite(
-            f"rule '{self.rule}' of pass '{self.pass_name}' changes the result on {self.sample}: "
+            f"rule '{self.rule}'{owner} changes the result on {self.sample}: "
             f"{self.difference}, expected the same values (the rewrite is undone)",
             subject=self.site,
             location=self.location,

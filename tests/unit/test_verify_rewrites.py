@@ -1,5 +1,7 @@
 """Rewrites checked by numbers: right ones pass, wrong ones are undone, the rest counted."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from xdsl.pattern_rewriter import PatternRewriter
@@ -16,7 +18,14 @@ from ge_xdsl.pattern.driver import PatternRule, decompose, run_fixpoint, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import MatcherConfig
 from ge_xdsl.pattern.rule import APPLIED, Outcome, Rule
-from ge_xdsl.pattern.verify import NotChecked, Verifier, WrongRewrite, difference, sample
+from ge_xdsl.pattern.verify import (
+    Failure,
+    NotChecked,
+    Verifier,
+    WrongRewrite,
+    difference,
+    sample,
+)
 
 
 def function(lines, kind="tensor<2x3xf32>", arguments="%x", returned="%y"):
@@ -231,3 +240,10 @@ def test_the_tool_undoes_and_tells(files, capsys):
 def test_passes_are_checked_as_a_whole(files, capsys):
     assert main(["g.mlir", "-p", "ge-simplify,ge-dce", "--verify-rewrites=pass"]) == 0
     assert "note: checked 2 passes by numbers" in capsys.readouterr().err
+
+
+def test_a_failure_names_the_pass_when_it_has_one() -> None:
+    failure = Failure("", "R", "ge.Relu 'y'", "zeros", "output 0 differs")
+    text = "ge.Relu 'y': rule 'R'{} changes the result on zeros: output 0 differs, expected the"
+    assert text.format("") in failure.error().render()
+    assert text.format(" of pass 'P'") in replace(failure, pass_name="P").error().render()

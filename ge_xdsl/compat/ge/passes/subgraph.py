@@ -21,6 +21,7 @@ from ge_xdsl.passes.registry import StageRun, current_run
 from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.rewrite import Scope, replace_in
 from ge_xdsl.pattern.rule import APPLIED, Declined
+from ge_xdsl.pattern.verify import verifier_of
 
 SUCCESS = 0
 FAILED = 0xFFFFFFFF
@@ -206,5 +207,7 @@ def _scope(block: Block, run: StageRun | None) -> Scope:
         return Scope(block, infer=False)
     found = run.scopes.get(block)
     if found is None:
-        found = run.scopes[block] = Scope(block, infer=run.infers)
+        verifier = verifier_of(run.session.recorders)
+        found = run.scopes[block] = Scope(block, infer=run.infers, verifier=verifier)
+        found.rule = run.pass_name
     return found
