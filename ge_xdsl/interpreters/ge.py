@@ -1,7 +1,8 @@
 """Run a graph of GE ops on whole numpy arrays, op by op, through `evaluate`.
 
 This is the reference for everything else: rewrites, decompositions and lowered kernels are
-compared with it. Arrays are dropped after their last use.
+compared with it. Arrays are dropped after their last use. `program` makes a graph ready to run
+many times.
 """
 
 from __future__ import annotations
@@ -28,6 +29,9 @@ LOOP_LIMIT = 1 << 16
 
 Observer = Callable[[Operation, Sequence["Array"]], None]
 """Called after each op with the op and its results."""
+
+RunBlock = Callable[[Block, Sequence["Array"]], list["Array"]]
+"""Runs the block of a subgraph on one array per argument."""
 
 
 def run_function(
@@ -102,32 +106,37 @@ def run_op(op: GeOp, arrays: Sequence[Array], observer: Observer | None = None) 
 
     if op.op_type == "control_edge":
         return []
-    runner = _RUNNERS.get(op.op_type)
+    runner = RUNNERS.get(op.op_type)
     if runner is not None:
-        return runner(op, arrays, observer)
+        return runner(op, arrays, lambda block, values: run_block(block, values, observer))
     try:
         with np.errstate(all="ignore"):
             return op.execute(arrays)
     except EVALUATION_ERRORS as error:
-        text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
-        raise CompileError(text, subject=describe(op), location=op.source) from error
+        raise op_failure(op, error) from error
 
 
-def _run_if(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+def op_failure(op: GeOp, error: Exception) -> CompileError:
+    """The error of a run for what an op's evaluation raised."""
+    text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
+    return CompileError(text, subject=describe(op), location=op.source)
+
+
+def _run_if(op: GeOp, arrays: Sequence[Array], run: RunBlock) -> list[Array]:
     """The branch that cond chooses, on the other operands."""
     cond, *inputs = arrays
     taken = bool(cond.reshape(())) if cond.size == 1 else cond.size > 0
-    return run_block(op.regions[0 if taken else 1].block, inputs, observer)
+    return run(op.regions[0 if taken else 1].block, inputs)
 
 
-def _run_while(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+def _run_while(op: GeOp, arrays: Sequence[Array], run: RunBlock) -> list[Array]:
     """The body on its own results, while cond holds of them."""
     cond, body = (region.block for region in op.regions)
     values = list(arrays)
     for _ in range(LOOP_LIMIT):
-        if not _holds(op, run_block(cond, values, observer)[0]):
+        if not _holds(op, run(cond, values)[0]):
             return values
-        values = run_block(body, values, observer)
+        values = run(body, values)
     raise CompileError(
         f"cond holds after {LOOP_LIMIT} iterations, expected a loop that ends",
         subject=describe(op),
@@ -145,14 +154,14 @@ def _holds(op: GeOp, flag: Array) -> bool:
     return bool(flag.reshape(()))
 
 
-def _run_case(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+def _run_case(op: GeOp, arrays: Sequence[Array], run: RunBlock) -> list[Array]:
     """The branch that branch_index names, the last one for an index that names none."""
     number, last = _one(op, arrays[0], "branch_index"), len(op.regions) - 1
     block = op.regions[number if 0 <= number < last else last].block
-    return run_block(block, arrays[1:], observer)
+    return run(block, arrays[1:])
 
 
-def _run_for(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
+def _run_for(op: GeOp, arrays: Sequence[Array], run: RunBlock) -> list[Array]:
     """The body on (start + n * delta, values) for n * |delta| < |limit - start|."""
     import numpy as np
 
@@ -171,7 +180,7 @@ def _run_for(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> li
     values = list(arrays[3:])
     for n in range(rounds):
         place = np.full(arrays[0].shape, start + n * delta, np.int64).astype(arrays[0].dtype)
-        values = run_block(op.regions[0].block, [place, *values], observer)
+        values = run(op.regions[0].block, [place, *values])
     return values
 
 
@@ -186,11 +195,11 @@ def _one(op: GeOp, array: Array, name: str) -> int:
     return int(array.reshape(()))
 
 
-def _run_call(op: GeOp, arrays: Sequence[Array], observer: Observer | None) -> list[Array]:
-    return run_block(op.regions[0].block, arrays, observer)
+def _run_call(op: GeOp, arrays: Sequence[Array], run: RunBlock) -> list[Array]:
+    return run(op.regions[0].block, arrays)
 
 
-_RUNNERS: dict[str, Callable[[GeOp, Sequence[Array], Observer | None], list[Array]]] = {
+RUNNERS: dict[str, Callable[[GeOp, Sequence[Array], RunBlock], list[Array]]] = {
     "Case": _run_case,
     "For": _run_for,
     "If": _run_if,

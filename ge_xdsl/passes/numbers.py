@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,7 @@ from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.names import input_names, output_names
 from ge_xdsl.dialects.ge.types import DataType, tensor_of
 from ge_xdsl.errors import CompileError, PassError
-from ge_xdsl.interpreters.ge import run_function
+from ge_xdsl.interpreters.program import Program
 from ge_xdsl.pattern.verify import SAMPLES, SIZES, NotChecked, difference, sample
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class GraphSamples:
         for size in SIZES:
             try:
                 inputs = [_inputs(func, kind, seed, size) for kind in kinds]
-                return GraphSamples(kinds, inputs, [run_function(func, item) for item in inputs])
+                return GraphSamples(kinds, inputs, _run_all(func, inputs))
             except CompileError as error:
                 reason = NotChecked(error.message)
         raise reason
@@ -51,7 +51,7 @@ class GraphSamples:
         """
         old = self.outputs
         try:
-            self.outputs = [run_function(func, item) for item in self.inputs]
+            self.outputs = _run_all(func, self.inputs)
         except CompileError as error:
             raise NotChecked(error.message) from None
         types = returned_types(func)
@@ -64,6 +64,12 @@ class GraphSamples:
                 if text:
                     return f"graph output '{name}'", text, kind
         return None
+
+
+def _run_all(func: FuncOp, inputs: Sequence[Mapping[str, Array]]) -> list[list[Array]]:
+    """The outputs of a graph on each set of inputs."""
+    program = Program(func)
+    return [program.run(item) for item in inputs]
 
 
 def _inputs(func: FuncOp, kind: str, seed: int, size: int) -> dict[str, Array]:

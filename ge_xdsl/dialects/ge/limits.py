@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, KnownValues
@@ -25,22 +27,36 @@ def check_shape(shape: Sequence[int], what: str = "result") -> None:
         raise ValueError(f"{what} has {count} elements, expected at most {ELEMENT_LIMIT}")
 
 
-def check_sizes(op: GeOp, arrays: Sequence[Array]) -> None:
+class _Reads(dict[SSAValue, Any]):
+    """Known values that remember which were asked for."""
+
+    def __init__(self, values: Mapping[SSAValue, Any]) -> None:
+        super().__init__(values)
+        self.asked: set[SSAValue] = set()
+
+    def get(self, key: SSAValue, default: Any = None, /) -> Any:
+        self.asked.add(key)
+        return super().get(key, default)
+
+
+def check_sizes(op: GeOp, arrays: Sequence[Array]) -> list[int]:
     """Raise ValueError when a result of `op` on these operands is above ELEMENT_LIMIT.
 
-    Inference sees the operands' values, so a shape that the graph computes is known too.
+    Inference sees the operands' values, so a shape that the graph computes is known too. Returns
+    the positions of the operands whose values it asked for.
     """
     if op.op_type in CONSTANT_TYPES or not op.has_infer():
-        return
+        return []
     tensors = [
         Tensor(tensor_of(value.type).dtype, array.shape)
         for value, array in zip(op.operands, arrays, strict=True)
     ]
-    try:
-        with KnownValues(dict(zip(op.operands, arrays, strict=True))):
+    results: Sequence[Tensor] = ()
+    with KnownValues(dict(zip(op.operands, arrays, strict=True))):
+        KnownValues.current = reads = _Reads(KnownValues.current)
+        with suppress(VerifyException):  # evaluate refuses these operands too, and may say more
             results = op.inferred(tensors) or ()
-    except VerifyException:  # evaluate refuses these operands too, and may say more
-        return
     for tensor in results:
         if tensor.shape is not None:
             check_shape(tensor.shape)
+    return [i for i, value in enumerate(op.operands) if value in reads.asked]
