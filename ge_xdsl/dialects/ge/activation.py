@@ -51,7 +51,11 @@ class LeakyReluOp(FloatUnary):
     def evaluate(self, x: Array) -> Array:
         import numpy as np
 
-        return np.where(x > 0, x, x * self.negative_slope)
+        slope = self.negative_slope
+        y = np.asarray(x * slope)
+        if 0 < slope <= 1:
+            return np.maximum(x, y, out=y)
+        return np.where(x > 0, x, y)
 
 
 class PReluOp(GeOp):
@@ -167,8 +171,9 @@ class HardSigmoidOp(GeOp):
     def evaluate(self, input_x: Array) -> Array:
         import numpy as np
 
-        linear = as_float(input_x) * self.alpha + self.beta
-        return convert(np.clip(linear, 0, 1), input_x.dtype)
+        linear = np.asarray(as_float(input_x) * self.alpha)
+        linear += self.beta
+        return convert(np.clip(linear, 0, 1, out=linear), input_x.dtype)
 
 
 class HardSwishOp(FloatUnary):
@@ -179,7 +184,11 @@ class HardSwishOp(FloatUnary):
     def evaluate(self, x: Array) -> Array:
         import numpy as np
 
-        return x * np.clip(x + 3, 0, 6) / 6
+        y = np.asarray(x + 3)
+        np.clip(y, 0, 6, out=y)
+        y *= x
+        y /= 6
+        return y
 
 
 class SigmoidOp(ComplexUnary):

@@ -16,6 +16,7 @@ from ge_xdsl.dialects.ge.conv_geometry import (
 )
 from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import AttrField
+from ge_xdsl.dialects.ge.flat_windows import COLUMNS_BYTES, depthwise_sums
 from ge_xdsl.dialects.ge.matmul import contract, product_dtype
 from ge_xdsl.dialects.ge.op import integer, integers, operand, optional, result, string
 from ge_xdsl.dialects.ge.operands import check_channels, check_rank, with_layout
@@ -31,9 +32,6 @@ from ge_xdsl.dialects.ge.windows import (
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
-
-_COLUMNS_BYTES = 2 << 20
-"""Upper size of the unfolded block that one product reads; it should stay in the cache."""
 
 
 class Convolution(ConvolutionGeometry):
@@ -67,10 +65,11 @@ class Convolution(ConvolutionGeometry):
         counts = [window.count for window in windows]
         if prod((planes.shape[0], weight.shape[0], *counts)) == 0:
             y = _empty_result(x, planes.shape[0], weight.shape[0], counts)
+        elif weight.shape[1] == 1 and groups > 1:
+            padded = pad_planes(planes, windows, self.pad_fill(x))
+            y = depthwise_sums(padded, weight, windows, result_name(x))
         elif len(windows) == 3:
             y = correlate(planes, weight, windows, groups, self.pad_fill(x))
-        elif weight.shape[1] == 1 and groups > 1:
-            y = _depthwise(pad_planes(planes, windows, self.pad_fill(x)), weight, windows)
         elif all(window.is_pointwise for window in windows):
             high, wide = windows
             y = _pointwise(planes[:, :, :: high.stride, :: wide.stride], weight, groups)
@@ -114,7 +113,7 @@ def _unfolded(padded: Array, weight: Array, groups: int, windows: Sequence[Windo
     view = window_view(padded, windows)
     y = np.empty((n, groups, matrix.shape[1], high.count, wide.count), result_name(padded))
     row = depth * groups * wide.count * padded.itemsize
-    step = max(1, _COLUMNS_BYTES // max(row, 1))
+    step = max(1, COLUMNS_BYTES // max(row, 1))
     for image in range(n):
         for top in range(0, high.count, step):
             block = view[image, ..., top : top + step, :]
@@ -123,29 +122,6 @@ def _unfolded(padded: Array, weight: Array, groups: int, windows: Sequence[Windo
             part = contract(matrix, columns)
             y[image, :, :, top : top + rows] = part.reshape(groups, -1, rows, wide.count)
     return y.reshape(n, weight.shape[0], high.count, wide.count)
-
-
-def _depthwise(padded: Array, weight: Array, windows: Sequence[Window]) -> Array:
-    """One input channel per group: a sum of scaled shifted planes, one per kernel element."""
-    import numpy as np
-
-    high, wide = windows
-    n, c = padded.shape[:2]
-    many = weight.shape[0] // c
-    dtype = np.dtype(result_name(padded))
-    taps = weight.reshape(c, many, high.kernel, wide.kernel, 1, 1).astype(dtype, copy=False)
-    padded = padded.astype(dtype, copy=False)
-    y = np.zeros((n, c, many, high.count, wide.count), dtype)
-    part = np.empty_like(y)
-    for i in range(high.kernel):
-        rows = slice(i * high.dilation, i * high.dilation + (high.count - 1) * high.stride + 1)
-        for j in range(wide.kernel):
-            left = j * wide.dilation
-            columns = slice(left, left + (wide.count - 1) * wide.stride + 1, wide.stride)
-            plane = padded[:, :, None, rows.start : rows.stop : high.stride, columns]
-            np.multiply(plane, taps[:, :, i, j], out=part)
-            y += part
-    return y.reshape(n, c * many, high.count, wide.count)
 
 
 class GroupedConvolution(Convolution):

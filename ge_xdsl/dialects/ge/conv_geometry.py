@@ -8,6 +8,8 @@ per kernel element, so that no unfolded copy of x is ever made.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -114,18 +116,9 @@ class ConvolutionGeometry(GeOp):
 
     def window(self, size: int, kernel: int, axis: int, pads: Sequence[int], mode: str) -> Window:
         """The windows over the dimension at `axis`; `pads` count when mode is EXPLICIT."""
-        stride, dilation = self.full_strides()[axis], self.dilations[axis]
-        if kernel == 0:
-            raise VerifyException("kernel has size 0, expected at least 1")
         before, after = pads if mode == "EXPLICIT" else (0, 0)
-        if mode.startswith("SAME"):
-            if DYNAMIC in (size, kernel):
-                count = size if stride == 1 else DYNAMIC
-                return Window(kernel, stride, dilation, 0, 0, count)
-            span = (kernel - 1) * dilation + 1
-            before, after = same_pads(size, span, stride, lower=mode == "SAME_LOWER")
-        window = Window(kernel, stride, dilation, before, after)
-        return Window(kernel, stride, dilation, before, after, window_count(size, window))
+        window = Window(kernel, self.full_strides()[axis], self.dilations[axis], before, after)
+        return _counted(window, size, mode)
 
     def in_format(self, batch: int, channels: int, spatial: Sequence[int]) -> tuple[int, ...]:
         """A shape in data_format order, refused beyond the limit of elements."""
@@ -151,6 +144,21 @@ class ConvolutionGeometry(GeOp):
             known = [key for key in _FILTER_AXES if len(key) == len(default)]
             raise VerifyException(f"filter format is {name}, expected one of {', '.join(known)}")
         return axes
+
+
+@lru_cache(maxsize=4096)
+def _counted(window: Window, size: int, mode: str) -> Window:
+    """The window with its count and, in the SAME modes, its padding, over `size` elements."""
+    kernel, stride, dilation = window.kernel, window.stride, window.dilation
+    if kernel == 0:
+        raise VerifyException("kernel has size 0, expected at least 1")
+    if mode.startswith("SAME"):
+        if DYNAMIC in (size, kernel):
+            count = size if stride == 1 else DYNAMIC
+            return Window(kernel, stride, dilation, 0, 0, count)
+        before, after = same_pads(size, window.span, stride, lower=mode == "SAME_LOWER")
+        window = Window(kernel, stride, dilation, before, after)
+    return replace(window, count=window_count(size, window))
 
 
 def known_mode(mode: str, name: str) -> str:

@@ -81,7 +81,11 @@ def sigmoid(x: Array) -> Array:
     import numpy as np
 
     half = x.dtype.type(0.5)
-    return half + half * np.tanh(x * half)
+    y = np.asarray(x * half)
+    np.tanh(y, out=y)
+    y *= half
+    y += half
+    return y
 
 
 def hard_sigmoid(x: Array) -> Array:

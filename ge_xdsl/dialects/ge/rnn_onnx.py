@@ -96,6 +96,14 @@ def halves(b: Array | None, d: int) -> tuple[Any, Any]:
     return b[d, :half], b[d, half:]
 
 
+def inputs_of(x: Array, w: Array, bias: Any) -> Array:
+    """x[t] @ w^T + bias of all steps in one product: [T, B, I] -> [T, B, gates * H]."""
+    time, batch, size = x.shape
+    rows = x.reshape(time * batch, size) @ w.T
+    rows += bias
+    return rows.reshape(time, batch, w.shape[0])
+
+
 class CommonLSTMOp(_Onnx):
     """ONNX LSTM: with x[t] @ w^T + h @ r^T + wb + rb in the blocks i, o, f, c,
 
@@ -168,17 +176,16 @@ class CommonLSTMOp(_Onnx):
         hidden, batch = r.shape[2], x.shape[1]
         y = np.zeros((x.shape[0], w.shape[0], batch, hidden), x.dtype)
         last = np.zeros((2, w.shape[0], batch, hidden), x.dtype)
+        still = np.zeros((batch, hidden), x.dtype)
         for d, reverse in enumerate(self.directions()):
-            h, c = (
-                np.zeros((batch, hidden), x.dtype) if init is None else init[d]
-                for init in (initial_h, initial_c)
-            )
-            bias = sum(halves(b, d))
+            h, c = (still if init is None else init[d] for init in (initial_h, initial_c))
+            rows = inputs_of(x, w[d], sum(halves(b, d)))
+            matrix = r[d].T
             for t in times(x.shape[0], reverse):
-                i, o, f, g = self.blocks(x[t] @ w[d].T + h @ r[d].T + bias, hidden)
+                i, o, f, g = self.blocks(h @ matrix + rows[t], hidden)
                 step = lstm_step((i, g, f, o), c, 0.0)
                 mask = running(sequence_lens, t)
-                y[t, d] = held(mask, step.h, np.zeros_like(step.h))
+                y[t, d] = held(mask, step.h, still)
                 h, c = held(mask, step.h, h), held(mask, step.c, c)
             last[0, d], last[1, d] = h, c
         return [y, last[0], last[1]]
@@ -248,14 +255,17 @@ class CommonGRUOp(_Onnx):
         hidden, batch = r.shape[2], x.shape[1]
         y = np.zeros((x.shape[0], w.shape[0], batch, hidden), x.dtype)
         last = np.zeros((w.shape[0], batch, hidden), x.dtype)
+        still = np.zeros((batch, hidden), x.dtype)
         for d, reverse in enumerate(self.directions()):
-            h: Array = np.zeros((batch, hidden), x.dtype) if initial_h is None else initial_h[d]
+            h: Array = still if initial_h is None else initial_h[d]
             wb, rb = halves(b, d)
+            rows = inputs_of(x, w[d], wb)
+            matrix = r[d].T
             for t in times(x.shape[0], reverse):
-                row = self.blocks(x[t] @ w[d].T + wb, hidden)
-                step = gru_step(row, self.blocks(h @ r[d].T + rb, hidden), h)
+                row = self.blocks(rows[t], hidden)
+                step = gru_step(row, self.blocks(h @ matrix + rb, hidden), h)
                 mask = running(sequence_lens, t)
-                y[t, d] = held(mask, step.h, np.zeros_like(step.h))
+                y[t, d] = held(mask, step.h, still)
                 h = held(mask, step.h, h)
             last[d] = h
         return [y, last]

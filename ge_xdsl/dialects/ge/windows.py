@@ -72,9 +72,14 @@ def window_count(
     return count
 
 
+_SPATIAL = {"NCHW": (2, 3), "NHWC": (1, 2), "NCDHW": (2, 3, 4), "NDHWC": (1, 2, 3)}
+
+
 def spatial_axes(data_format: str) -> tuple[int, ...]:
     """Positions of (depth,) height and width in a shape of `data_format`."""
-    return tuple(data_format.index(letter) for letter in "DHW" if letter in data_format)
+    return _SPATIAL.get(data_format) or tuple(
+        data_format.index(letter) for letter in "DHW" if letter in data_format
+    )
 
 
 def check_format(data_format: str, allowed: Sequence[str] = ("NCHW", "NHWC")) -> None:
@@ -107,7 +112,10 @@ def pad_planes(x: Array, windows: Sequence[Window], fill: Any) -> Array:
         sides = [(w.before, a) for w, a in zip(windows, after, strict=True)]
         padded = [n + before + a for n, (before, a) in zip(x.shape[2:], sides, strict=True)]
         check_shape((*x.shape[:2], *padded), "padded input")
-        x = np.pad(x, [(0, 0), (0, 0), *sides], constant_values=fill)
+        room = np.full((*x.shape[:2], *padded), fill, x.dtype)
+        inner = (slice(w.before, w.before + n) for w, n in zip(windows, x.shape[2:], strict=True))
+        room[(slice(None), slice(None), *inner)] = x
+        x = room
     return x[(slice(None), slice(None), *map(slice, reach))]
 
 
