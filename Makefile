@@ -11,7 +11,7 @@ help:
 	@echo "make demo       a real model through user passes, compared with onnxruntime, priced"
 	@echo "make test       lint, types, lit and pytest (what .ci/run calls)"
 	@echo "make bench      the benchmarks, JSON on standard output"
-	@echo "make nightly    longer sweeps: real models, many random graphs"
+	@echo "make nightly    longer sweeps: real models, many random graphs, engine rules dropped in turn"
 	@echo "make format     ruff format and the fixes it can make"
 
 setup: $(STAMP)
@@ -45,6 +45,7 @@ bench: $(STAMP)
 nightly: $(STAMP)
 	$(BIN)/python tools/fetch_model.py
 	GE_XDSL_NIGHTLY=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
+	$(BIN)/python tests/mutation/mutate.py
 	$(BIN)/python -m benchmarks
 
 format: $(STAMP)

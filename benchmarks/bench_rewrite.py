@@ -77,9 +77,9 @@ class Builder:
     def weight(self, *shape: int) -> SSAValue:
         return self.const(self.weights.standard_normal(shape))
 
-    def func(self, output: SSAValue, name: str = "main") -> FuncOp:
-        self.block.add_op(ReturnOp(output))
-        types = ([arg.type for arg in self.block.args], [output.type])
+    def func(self, *outputs: SSAValue, name: str = "main") -> FuncOp:
+        self.block.add_op(ReturnOp(*outputs))
+        types = ([arg.type for arg in self.block.args], [output.type for output in outputs])
         return FuncOp(name, types, Region(self.block))
 
 
@@ -143,9 +143,9 @@ def transformer(nodes: int) -> tuple[ModuleOp, int, int]:
 # The rewrites as patterns
 
 
-def pattern(name: str, b: Builder, output: SSAValue, **config: bool):
+def pattern(name: str, b: Builder, *outputs: SSAValue, **config: bool):
     return compile_pattern(
-        PatternGraph.from_function(b.func(output, name), name=name), MatcherConfig(**config)
+        PatternGraph.from_function(b.func(*outputs, name=name), name=name), MatcherConfig(**config)
     )
 
 
@@ -166,7 +166,7 @@ def transpose_by(perm: tuple[int, ...]) -> FuncOp:
 
 def is_row_bias(match: Match) -> bool:
     bias = match.inputs[2].type
-    return len(bias.get_shape()) == 1  # pyright: ignore
+    return len(bias.get_shape()) == 1
 
 
 def pattern_rules() -> list[Rule]:
@@ -223,7 +223,7 @@ class MatMulAdd(Rule):
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
         inner = inner_op(op, "MatMul")
         bias = op.operands[1]
-        if inner is None or len(bias.type.get_shape()) != 1:  # pyright: ignore
+        if inner is None or len(bias.type.get_shape()) != 1:
             return MISS
         new = type(inner).create(
             operands=[*inner.operands, bias],

@@ -305,8 +305,6 @@ class _Fixpoint:
                 self.push_above(op, self.depth - 2)
             self.push_producers(op)
             self.push(op)
-        for op in self.new:
-            self.push_above(op, self.depth - 1)
         for op in reversed(self.new):
             self.push_producers(op)
             self.push(op)

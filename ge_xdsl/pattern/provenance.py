@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
@@ -112,6 +112,11 @@ def _names_in(root: Operation) -> set[str]:
     return found
 
 
+@cache
+def _type_text(cls: type[Operation]) -> str:
+    return cls.name.removeprefix("ge.")
+
+
 class Origin:
     """Where the nodes of one replacement come from: replaced nodes, or their own origins."""
 
@@ -123,6 +128,13 @@ class Origin:
 
     def pairs(self) -> list[tuple[Attribute, str]]:
         """Original node names and types in order, each node once."""
+        plain = [
+            (op.attributes[NAME], _type_text(type(op)))
+            for op in self.sources
+            if isinstance(op, Operation) and len(op.attributes) == 1 and NAME in op.attributes
+        ]
+        if len(plain) == len(self.sources):
+            return plain
         found: dict[tuple[Attribute, str], None] = {}
         seen: set[int] = set()
         stack: list[Origin | Operation] = [self]
@@ -132,7 +144,7 @@ class Origin:
                 if len(item.attributes) > 1 and ORIGIN_NAMES in item.attributes:
                     found.update(dict.fromkeys(_recorded(item)))
                 else:
-                    found[item.attributes.get(NAME, NAMELESS), item.name.removeprefix("ge.")] = None
+                    found[item.attributes.get(NAME, NAMELESS), _type_text(type(item))] = None
             elif id(item) not in seen:
                 seen.add(id(item))
                 stack += reversed(item.sources)
@@ -205,7 +217,7 @@ def _recorded(op: Operation) -> list[tuple[Attribute, str]]:
         listed = cast("ArrayAttr[Attribute]", names).data
         if len(listed) == len(types):
             return list(zip(listed, types, strict=True))
-    return [(op.attributes.get(NAME, NAMELESS), op.name.removeprefix("ge."))]
+    return [(op.attributes.get(NAME, NAMELESS), _type_text(type(op)))]
 
 
 def _strings(attr: Attribute | None) -> list[str]:

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from xdsl.ir import Attribute
+from xdsl.dialects.builtin import NoneAttr
+from xdsl.ir import Attribute, SSAValue
 
+from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp, KnownValues, set_type
-from ge_xdsl.pattern.access import operands_of, type_of
+from ge_xdsl.pattern.access import operands_of, producer, type_of
 
 LIMIT = 4096
 """How many kinds of ops are remembered; then all are forgotten."""
 
 _Key: TypeAlias = tuple[object, ...]
-_KNOWN: dict[_Key, tuple[list[Attribute], list[Attribute]]] = {}
-"""Class, result count, names and values of the properties and operand types (by identity) ->
-the result types, and what keeps the identities alive."""
+_Known: TypeAlias = tuple[list[Attribute], list[Attribute]]
+_KNOWN: dict[_Key, _Known | None] = {}
+"""Class, result count, names and values of the properties and operand types (by identity), where
+that is not enough (None) also the values of constant operands -> the result types, and what keeps
+the identities alive."""
 
 
 def infer_types(op: GeOp) -> None:
     """`op.update_types()` for an op that has no attributes but its name.
 
-    The answer is remembered unless it depends on subgraphs or on the value of a constant. Raises
-    VerifyException like `update_types`.
+    The answer is remembered. Raises VerifyException like `update_types`.
     """
-    if op.regions or len(op.attributes) > 1:
+    if op.regions or len(op.attributes) > 1 or KnownValues.current:
         op.update_types()
         return
     properties = op.properties
-    values: list[Attribute] = [*properties.values(), *map(type_of, operands_of(op))]
-    key = (type(op), len(op.results), *properties, *map(id, values))
+    operands = operands_of(op)
+    held: list[Attribute] = [*properties.values(), *map(type_of, operands)]
+    key = (type(op), len(op.results), *properties, *map(id, held))
     known = _KNOWN.get(key)
+    if known is None and key in _KNOWN:
+        held += [_value_of(v) for v in operands]
+        key = (*key, *map(id, held[-len(operands) :]))
+        known = _KNOWN.get(key)
     if known is not None:
         for result, attr in zip(op.results, known[0], strict=True):
             if type_of(result) is not attr:
@@ -38,7 +46,27 @@ def infer_types(op: GeOp) -> None:
         return
     reads = KnownValues.reads
     op.update_types()
-    if KnownValues.reads == reads and operands_of(op):
-        if len(_KNOWN) >= LIMIT:
-            _KNOWN.clear()
-        _KNOWN[key] = ([result.type for result in op.results], values)
+    if operands:
+        _remember(op, key, held, KnownValues.reads != reads)
+
+
+def _remember(op: GeOp, key: _Key, held: list[Attribute], reads_values: bool) -> None:
+    if len(_KNOWN) >= LIMIT:
+        _KNOWN.clear()
+    operands = operands_of(op)
+    if reads_values and len(held) == len(op.properties) + len(operands):
+        _KNOWN[key] = None
+        held += [_value_of(v) for v in operands]
+        key = (*key, *map(id, held[-len(operands) :]))
+    _KNOWN[key] = ([result.type for result in op.results], held)
+
+
+def _value_of(value: SSAValue) -> Attribute:
+    """The value of a constant; something that is no value for any other tensor."""
+    op = producer(value)
+    if type(op) is ConstOp or type(op) is ConstantOp:
+        return op.properties.get("value", NO_VALUE)
+    return NO_VALUE
+
+
+NO_VALUE = NoneAttr()

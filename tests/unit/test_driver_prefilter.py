@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from graph_text import graph, module_of, pattern
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -91,6 +92,54 @@ def test_fixpoint_tries_no_rule_too_few(text: str) -> None:
         verify(module)
         results.append(f"{[r.applied for r in report.rules]} {types_and_edges(func)}")
     assert results[0] == results[1]
+
+
+SITES: dict[str, tuple[str, list[tuple[str, str]], list[int]]] = {
+    # lines of one site (`#` is its number), pattern and replacement of each rule, rewrites per site
+    "producer with other readers": (
+        "m# = Mul(x, z)\ny# = Relu(m#)\nw# = Tanh(m#)",
+        [("a b\n m = Mul(a, b)\n y = Relu(m)\n return y, m", "a b\n m = Sub(a, b)\n return m, m")],
+        [1],
+    ),
+    "one tensor twice": (
+        "m# = Mul(x, x)\ny# = Relu(m#)\nw# = Tanh(x)",
+        [("a\n m = Mul(a, a)\n y = Relu(m)\n return y", "a\n y = Abs(a)\n return y")],
+        [1],
+    ),
+    "producer that loses a reader": (
+        "m# = Mul(x, z)\ny# = Relu(m#)\nt# = Abs(m#)\nw# = Sub(x, t#)",
+        [
+            ("a b\n m = Mul(a, b)\n y = Relu(m)\n return y", "a b\n return a"),
+            ("a b\n t = Abs(b)\n y = Sub(a, t)\n return y", "a b\n return a"),
+            ("a b\n m = Mul(a, b)\n y = Relu(m)\n return y", "a b\n return a"),
+        ],
+        [0, 1, 1],
+    ),
+    "its own results": (
+        "a# = Relu(x)\nb# = Relu(a#)\nc# = Relu(b#)\ny# = Relu(c#)\nw# = Tanh(x)",
+        [
+            (
+                "a\n r = Relu(a)\n s = Relu(r)\n t = Relu(s)\n return t",
+                "a\n r = Relu(a)\n s = Relu(r)\n return s",
+            )
+        ],
+        [2],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SITES)
+def test_all_sites_are_found_among_many_rules(name: str) -> None:
+    site, pairs, expected = SITES[name]
+    count = 3 * FEW
+    lines = [site.replace("#", str(i)) for i in range(count)]
+    names = ", ".join(f"y{i}, w{i}" for i in range(count))
+    func = graph("x z\n" + "\n".join(lines) + f"\nreturn {names}")
+    module_of(func)
+    idle = [PatternRule(pattern(IDLE), lambda match: None) for _ in range(MANY)]
+    made = [rule(wanted, new, "p") for wanted, new in pairs]
+    report = run_ge(func.body.block, [*made, *idle], pass_name="P")
+    assert [row.applied for row in report.rules[: len(made)]] == [n * count for n in expected]
 
 
 def test_idle_rules_are_not_tried_where_a_producer_differs() -> None:

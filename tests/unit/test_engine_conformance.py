@@ -115,12 +115,23 @@ MATCHES: dict[str, tuple[str, str, dict[str, bool], list[tuple[str, ...]]]] = {
         [],
     ),
     "output index of a multi-output node": (
-        "a\n m = ArgMaxWithValue(a) dimension=0\n y = Relu(m:1)\n return y",
-        "x\n m = ArgMaxWithValue(x) dimension=0\n r = Relu(m:1)\n"
-        " k = ArgMaxWithValue(x) dimension=0\n e = Cast(k:0) dst_type=0\n s = Relu(e)\n"
-        " return r, s",
+        "a\n m = ArgMaxWithValue(a) dimension=0\n y = Cast(m:0) dst_type=1\n return y",
+        "x\n m = ArgMaxWithValue(x) dimension=0\n r = Cast(m:0) dst_type=1\n"
+        " k = ArgMaxWithValue(x) dimension=0\n s = Cast(k:1) dst_type=1\n return r, s",
         {},
         [("r", "m")],
+    ),
+    "Const and Constant in one bucket": (
+        "-\n c = Const 1.0\n return c",
+        "-\n p = Const 1.0\n q = Constant 2.0\n r = Const 3.0\n y = Add(p, q)\n return y, r",
+        {},
+        [("p",), ("q",), ("r",)],
+    ),
+    "candidates of output 1 in node order": (
+        "a\n r = Relu(a)\n e = Exp(a)\n return r, e",
+        "x\n e1 = Exp(x)\n e2 = Exp(x)\n r = Relu(x)\n e3 = Exp(x)\n return r, e1, e2, e3",
+        {},
+        [("r", "e1")],
     ),
     "InvalidBoundary_NotSelfContained_Miss": (
         "a\n p = Abs(a)\n y = Relu(p)\n return y",

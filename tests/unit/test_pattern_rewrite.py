@@ -581,6 +581,21 @@ def test_types_are_inferred_from_the_real_inputs() -> None:
     verify(module)
 
 
+def test_types_follow_constant_values() -> None:
+    """Two replacements that differ in the value of a constant only."""
+    for shape in ([8, 2], [2, 8], [8, 2]):
+        func = graph("x\n y = Neg(x)\n return y")
+        module = module_of(func)
+        func.body.block.last_op.operands[0].owner.results[0]._type = Tensor(  # pyright: ignore
+            DataType.DT_FLOAT, None
+        ).type
+        func.update_function_type()
+        new = graph(f"a\n s = Const int32 {shape}\n r = Reshape(a, s)\n return r", "r")
+        made = replace(func.body.block, boundary(func, "x", "y"), new)
+        assert made[1].results[0].type == Tensor(DataType.DT_FLOAT, tuple(shape)).type
+        verify(module)
+
+
 def test_graph_output_that_becomes_known_changes_the_signature() -> None:
     func = graph("x\n y = Neg(x)\n return y")
     module = module_of(func)
