@@ -138,7 +138,8 @@ def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Arra
     for i, arg in enumerate(args):
         tile, name = tile_of(arg), arg.name_hint or f"argument {i}"
         if i < len(arrays):
-            memories.append(Memory(name, np.asarray(arrays[i]).reshape(tile.shape), True))
+            stored = np.ascontiguousarray(arrays[i]).reshape(tile.storage)
+            memories.append(Memory(name, stored, True, tile=tile))
         else:
             memories.append(Memory(name, _empty(tile, subject), False))
     try:

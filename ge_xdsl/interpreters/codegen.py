@@ -13,6 +13,15 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.maps import (
+    CopyMapL1Op,
+    CopyMapUbOp,
+    Geometry,
+    Load3dOp,
+    MapInstruction,
+    VspreadOp,
+    VtapOp,
+)
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
     CopyGmUbOp,
@@ -41,6 +50,7 @@ from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.map_tiles import copy_map_l1, copy_map_ub, load3d, vspread, vtap
 from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, copy_rows, fixpipe, load_l0, mmad
 
 KernelFunction = Callable[..., None]
@@ -286,6 +296,46 @@ def _broadcast(src: KernelSource, op: Instruction) -> str:
     return f"{_write(src, op)}[...] = {src.name(op.tile('src'))}.read({', '.join(sizes)})"
 
 
+def _geometry(src: KernelSource, op: MapInstruction) -> str:
+    geometry = op.geometry
+    for name, known in src.objects.items():
+        if isinstance(known, Geometry) and known == geometry:
+            return name
+    name = f"geometry_{len(src.objects)}"
+    src.objects[name] = geometry
+    return name
+
+
+def _window(src: KernelSource, op: Instruction) -> str:
+    return f"({src.indices(op.offsets)},)"
+
+
+def _copy_map(src: KernelSource, op: MapInstruction) -> str:
+    call = "copy_map_l1" if isinstance(op, CopyMapL1Op) else "copy_map_ub"
+    tiles = f"{src.name(op.tile('src'))}, {_window(src, op)}, {src.name(op.tile('dst'))}"
+    return f"{call}({tiles}, {src.indices(op.sizes)}, {_geometry(src, op)})"
+
+
+def _load3d(src: KernelSource, op: MapInstruction) -> str:
+    tiles = f"{src.name(op.tile('src'))}, {src.indices(op.offsets)}, {src.name(op.tile('dst'))}"
+    return f"load3d({tiles}, {src.indices(op.sizes)}, {_geometry(src, op)})"
+
+
+def _spread(src: KernelSource, op: MapInstruction) -> str:
+    tiles = f"{src.name(op.tile('src'))}, {src.name(op.tile('dst'))}"
+    value = repr(op.option("value"))
+    pixels = f"{src.indices(op.sizes)}, {src.index(op.at[0])}"
+    return f"vspread({tiles}, {pixels}, {value}, {_geometry(src, op)})"
+
+
+def _tap(src: KernelSource, op: MapInstruction) -> str:
+    kind = op.option("kind")
+    weight = src.name(op.tile("weight")) if kind == "muladd" else "None"
+    tiles = f"{src.name(op.tile('src'))}, {weight}, {src.name(op.tile('dst'))}"
+    how = f"{kind!r}, {op.option('tap')}, {op.option('first')}, {_geometry(src, op)}"
+    return f"vtap({tiles}, {src.indices(op.sizes)}, {how})"
+
+
 _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     CopyGmL1Op: _copy_in,
     CopyGmUbOp: _copy_in,
@@ -306,6 +356,11 @@ _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     VreduceOp: _reduce,
     VtransposeOp: _transpose,
     CopyRowsOp: _copy_rows,
+    CopyMapL1Op: _copy_map,
+    CopyMapUbOp: _copy_map,
+    Load3dOp: _load3d,
+    VspreadOp: _spread,
+    VtapOp: _tap,
 }
 """Instruction -> the Python statement that executes it."""
 
@@ -323,6 +378,11 @@ def compile_kernel(kernel: KernelOp) -> KernelFunction:
         "fixpipe": fixpipe,
         "convert": convert,
         "copy_rows": copy_rows,
+        "copy_map_l1": copy_map_l1,
+        "copy_map_ub": copy_map_ub,
+        "load3d": load3d,
+        "vspread": vspread,
+        "vtap": vtap,
         **source.objects,
     }
     exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)

@@ -47,7 +47,8 @@ class Buffer:
         self.name = name
         self.tile = tile
         self.data = np.empty(tile.storage, numpy_dtype(DATA_TYPES[tile.element]))
-        self.rows = self.cols = 0
+        self.rows: int = 0
+        self.cols: int = 0
 
     def need(self, rows: int, cols: int) -> None:
         """Raise ValueError unless rows x cols from the corner hold data."""
@@ -61,6 +62,10 @@ class Buffer:
         shape = self.tile.shape
         if rows > shape[0] or cols > shape[1]:
             raise ValueError(f"writes {rows}x{cols} to '{self.name}', a tile of {_text(shape)}")
+        if cols == self.cols or rows == self.rows:
+            rows, cols = max(rows, self.rows), max(cols, self.cols)
+        elif rows < self.rows and cols < self.cols:
+            return
         self.rows, self.cols = rows, cols
 
     def get(self, row: int, col: int, rows: int, cols: int) -> Array:
@@ -105,6 +110,17 @@ class Buffer:
         return self.data[:rows, :cols]
 
 
+def _matrix_of(view: Array, tile: Tile, row: int, col: int, rows: int, cols: int) -> Array:
+    """The rows x cols at (row, col) of a matrix stored in layout zn."""
+    r0, c0 = tile.blocks
+    top, left = row // r0, col // c0
+    part = view[top : -(-(row + rows) // r0), left : -(-(col + cols) // c0)]
+    grid = part.transpose(TO_MATRIX["zn"])
+    full = grid.reshape(grid.shape[0] * r0, grid.shape[2] * c0)
+    i, j = row - top * r0, col - left * c0
+    return full[i : i + rows, j : j + cols]
+
+
 def _blocks(buffer: Buffer, top: int, bottom: int, left: int, right: int) -> Array:
     """The blocks of rows [top, bottom) and columns [left, right), in storage order."""
     if buffer.tile.layout == "nz":
@@ -132,10 +148,18 @@ class Ring:
 class Memory:
     """A tile in GM. `missing` counts the elements of an output that are not written yet."""
 
-    __slots__ = ("array", "missing", "name", "readable", "root")
+    __slots__ = ("array", "missing", "name", "readable", "root", "tile")
 
-    def __init__(self, name: str, array: Array, readable: bool, root: Memory | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        array: Array,
+        readable: bool,
+        root: Memory | None = None,
+        tile: Tile | None = None,
+    ) -> None:
         self.name = name
+        self.tile = tile
         self.array = array
         self.readable = readable
         self.root = self if root is None else root
@@ -152,7 +176,7 @@ class Memory:
 
     def window(self, offsets: Sequence[int], rows: int, cols: int) -> Array:
         """The rows x cols at `offsets`, one per dimension."""
-        shape = self.array.shape
+        shape = self.array.shape if self.tile is None else self.tile.shape
         ends = [*(o + 1 for o in offsets[:-2]), offsets[-2] + rows, offsets[-1] + cols]
         if min(offsets) < 0 or any(e > d for e, d in zip(ends, shape, strict=True)):
             at = ", ".join(str(o) for o in offsets)
@@ -160,6 +184,8 @@ class Memory:
                 f"window {rows}x{cols} at [{at}] leaves '{self.name}', a tile of {_text(shape)}"
             )
         view = self.array[tuple(offsets[:-2])]
+        if self.tile is not None and self.tile.layout == "zn":
+            return _matrix_of(view, self.tile, offsets[-2], offsets[-1], rows, cols)
         return view[offsets[-2] : ends[-2], offsets[-1] : ends[-1]]
 
     def load(self, offsets: Sequence[int], rows: int, cols: int) -> Array:

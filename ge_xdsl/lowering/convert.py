@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.lowering import elementwise, matmul, views
+from ge_xdsl.lowering import conv, elementwise, matmul, pool, views
 from ge_xdsl.lowering.unit import Kernels, Placer, Unit
 from ge_xdsl.targets import Target, target
 
@@ -36,6 +36,8 @@ class Family(Protocol):
 
 FAMILIES: dict[str, Family] = {
     **dict.fromkeys(sorted(matmul.TYPES), matmul),
+    **dict.fromkeys(sorted(conv.TYPES), conv),
+    **dict.fromkeys(sorted(pool.TYPES), pool),
     **dict.fromkeys(sorted(views.TYPES), views),
 }
 """Op type -> the file that lowers it; the others are chained by `elementwise`."""

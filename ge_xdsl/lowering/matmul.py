@@ -57,6 +57,8 @@ class Product:
     bias: str
     """Element type of the bias, '' without one."""
     relu: bool
+    out: str = ""
+    """Element type of y, that of the factors when ''."""
 
     @property
     def k(self) -> int:
@@ -167,16 +169,16 @@ def matmul_kernel(
     if product.bias:
         args.append(Tile((1, n), product.bias, "gm"))
         names.append("bias")
-    args.append(Tile(product.y, product.element, "gm"))
+    args.append(Tile(product.y, product.out or product.element, "gm"))
     block = Block(arg_types=[tile.type for tile in args])
     for arg, hint in zip(block.args, [*names, "y"], strict=True):
         arg.name_hint = hint
     count = batch * -(-m // tiling.m) * -(-n // tiling.n)
-    _Body(product, tiling, target, block).fill(strip_rows(shape, tiling, target))
+    Body(product, tiling, target, block).fill(strip_rows(shape, tiling, target))
     return KernelOp.make(name, "cube", min(count, target.cube_cores), 1, block)
 
 
-class _Body:
+class Body:
     """Fills the body of a product's kernel."""
 
     def __init__(
@@ -191,7 +193,7 @@ class _Body:
         """The loop over tiles, by strips of rows when there is more than one."""
         tiling, product = self.tiling, self.product
         steps = [1] * (len(product.y) - 2) + [tiling.m, tiling.n]
-        hints = ["p", "m", "n"][-len(steps) :]
+        hints = [*("p", "g")[: len(steps) - 2], "m", "n"]
         loop = ForOp.make(product.y, steps, hints, True, strip if strip > 1 else 0)
         self.block.add_op(loop)
         origins = [loop.origin(i) for i in range(len(steps))]
@@ -224,31 +226,40 @@ class _Body:
 
     def l1_loop(self, outer: ForOp, c: SSAValue, start: SSAValue | None) -> None:
         """Bring k1 columns of a and rows of b to L1, then multiply them."""
-        product, tiling, body = self.product, self.tiling, outer.body
+        tiling, body = self.tiling, outer.body
         k1, vk1 = outer.origin(0), outer.length(0)
-        shape_a = _turned((tiling.m, tiling.k1), product.transpose_a)
-        a1 = alloc(body, Tile(shape_a, product.element, "l1", "nz"), "a1", BUFFERS)
-        body.add_op(
-            CopyGmL1Op.build(
-                self.block.args[0],
-                a1,
-                offsets=self.window(product.a, self.m, k1, product.transpose_a),
-                sizes=_turned((self.vm, vk1), product.transpose_a),
-            )
-        )
-        shape_b = _turned((tiling.k1, tiling.n), product.transpose_b)
-        b1 = alloc(body, Tile(shape_b, product.element, "l1", "nz"), "b1", BUFFERS)
-        body.add_op(
-            CopyGmL1Op.build(
-                self.block.args[1],
-                b1,
-                offsets=self.window(product.b, k1, self.n, product.transpose_b),
-                sizes=_turned((vk1, self.vn), product.transpose_b),
-            )
-        )
+        a1, b1 = self.copy_a(body, k1, vk1), self.copy_b(body, k1, vk1)
         inner = ForOp.make([vk1], [tiling.k0], ["k0"])
         body.add_op(inner)
         self.l0_loop(inner, (a1, b1, c), start, k1)
+
+    def copy_a(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
+        """The left factor's part in L1."""
+        product, tiling = self.product, self.tiling
+        shape = _turned((tiling.m, tiling.k1), product.transpose_a)
+        a1 = alloc(body, Tile(shape, product.element, "l1", "nz"), "a1", BUFFERS)
+        offsets = self.window(product.a, self.m, k1, product.transpose_a)
+        sizes = _turned((self.vm, vk1), product.transpose_a)
+        body.add_op(CopyGmL1Op.build(self.block.args[0], a1, offsets=offsets, sizes=sizes))
+        return a1
+
+    def copy_b(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
+        """The right factor's part in L1."""
+        product, tiling = self.product, self.tiling
+        shape = _turned((tiling.k1, tiling.n), product.transpose_b)
+        b1 = alloc(body, Tile(shape, product.element, "l1", "nz"), "b1", BUFFERS)
+        offsets = self.window(product.b, k1, self.n, product.transpose_b)
+        sizes = _turned((vk1, self.vn), product.transpose_b)
+        body.add_op(CopyGmL1Op.build(self.block.args[1], b1, offsets=offsets, sizes=sizes))
+        return b1
+
+    def load_a(self, body: Block, a1: SSAValue, a0: SSAValue, k0: SSAValue, vk0: SSAValue) -> None:
+        """Bring k0 columns of the left factor to L0A."""
+        turn = self.product.transpose_a
+        offsets = self.corner(k0, 1, turn)
+        body.add_op(
+            LoadL0aOp.build(a1, a0, offsets=offsets, sizes=[self.vm, vk0], transpose=turn or None)
+        )
 
     def l0_loop(
         self,
@@ -263,15 +274,7 @@ class _Body:
         k0, vk0 = inner.origin(0), inner.length(0)
         layout = self.target.l0a_layout
         a0 = alloc(body, Tile((tiling.m, tiling.k0), product.element, "l0a", layout), "a0", BUFFERS)
-        body.add_op(
-            LoadL0aOp.build(
-                a1,
-                a0,
-                offsets=self.corner(k0, 1, product.transpose_a),
-                sizes=[self.vm, vk0],
-                transpose=product.transpose_a or None,
-            )
-        )
+        self.load_a(body, a1, a0, k0, vk0)
         b0 = alloc(body, Tile((tiling.k0, tiling.n), product.element, "l0b", "zn"), "b0", BUFFERS)
         body.add_op(
             LoadL0bOp.build(

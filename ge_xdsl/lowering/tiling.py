@@ -59,8 +59,8 @@ class MatmulShape:
 def matmul_tiling(shape: MatmulShape, target: Target) -> MatmulTiling:
     """The cheapest tiling that fits; of equal ones the first with the largest tile."""
     best: tuple[float, int, MatmulTiling] | None = None
-    for m in _candidates(shape.m):
-        for n in _candidates(shape.n):
+    for m in candidates(shape.m):
+        for n in candidates(shape.n):
             tiling = _fill(shape, m, n, target)
             if tiling is None:
                 continue
@@ -72,7 +72,7 @@ def matmul_tiling(shape: MatmulShape, target: Target) -> MatmulTiling:
     return best[2]
 
 
-def _candidates(extent: int) -> list[int]:
+def candidates(extent: int) -> list[int]:
     """Tile sizes that are not larger than the padded extent, which is one itself if small."""
     whole = padded(extent, BLOCK)
     sizes = [size for size in TILE_SIZES if size < whole]
@@ -213,3 +213,27 @@ def _cut(rows: int, cols: int, lead: int, limit: int, cores: int) -> tuple[int, 
     if parts == 1:
         height = max(1, min(rows, limit // cols, MIN_VECTOR_TILE // cols))
     return height, min(cols, padded(ceil_div(cols, parts), LINE))
+
+
+MAX_TURNED = 8192
+"""Elements of the largest tile of a kernel that turns matrices."""
+
+
+def turn_tiling(batch: int, rows: int, cols: int, size: int, target: Target) -> tuple[int, int]:
+    """Rows and columns of the tile that is turned: multiples of 16, long runs on both sides.
+
+    Tiles are halved, the longer side first, while some cores would have none.
+    """
+    limit = MAX_TURNED * 2 // size
+    tile = [min(padded(rows, BLOCK), 128), min(padded(cols, BLOCK), 128)]
+    if rows <= BLOCK:
+        tile[1] = min(padded(cols, BLOCK), padded(limit // tile[0], BLOCK))
+    elif cols <= BLOCK:
+        tile[0] = min(padded(rows, BLOCK), padded(limit // tile[1], BLOCK))
+    while max(tile) > BLOCK and (
+        prod(tile) > limit
+        or batch * ceil_div(rows, tile[0]) * ceil_div(cols, tile[1]) < target.vector_cores
+    ):
+        side = 0 if tile[0] > tile[1] else 1
+        tile[side] = padded(tile[side] // 2, BLOCK)
+    return min(tile[0], rows), min(tile[1], cols)

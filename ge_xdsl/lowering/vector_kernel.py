@@ -86,7 +86,7 @@ def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
     loop = ForOp.make(chain.shape, steps, names, over_cores=True)
     block.add_op(loop)
     _Body(loop, chain, slot_of, slots, (rows, cols)).fill(block)
-    return KernelOp.make(name, "vector", blocks, len(chain.results), block)
+    return KernelOp.make(name, "vector", blocks, len(chain.result_shapes), block)
 
 
 class _Body:

@@ -14,6 +14,7 @@ VECTOR_RATES = {
     # 128 when both types have at most 16 bits, 64 when one has 32
     "cast": (128, 64),
     **dict.fromkeys(("compare", "select", "transpose"), (128, 64)),
+    "muladd": (64, 32),
     # elements per cycle when a repeat of 256 bytes becomes one element in 7 cycles
     "reduce": (18, 9),
 }

@@ -23,6 +23,7 @@ WorkKind = Literal[
     "rows",
     "l1_l0a",
     "l1_l0b",
+    "load3d",
     "l1_bt",
     "mmad",
     "fixpipe",
@@ -40,8 +41,9 @@ class Work:
     """What one instruction has to do; nothing here depends on a chip.
 
     `rows` of `bytes // rows` bytes are moved; `m`, `n`, `k` are a matrix product's sizes;
-    `elements` of `size` bytes are computed, by the vector op `op`; `two_sources` tells that both
-    operands come from UB.
+    `elements` of `size` bytes are computed, by the vector op `op` in so many `instructions`;
+    `two_sources` tells that both operands come from UB. `stride` and `lines` are the step along a
+    row of a feature map and the output rows that 16 pixels touch.
     """
 
     kind: WorkKind
@@ -54,6 +56,9 @@ class Work:
     elements: int = 0
     op: str = ""
     two_sources: bool = False
+    instructions: int = 1
+    stride: int = 1
+    lines: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,8 @@ def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
             return Cost(work.rows * each, target.ub_latency)
         case "l1_l0a":
             return Cost(work.bytes / target.l1_l0a_rate + target.load_start)
+        case "load3d":
+            return Cost(work.bytes / _load3d_rate(work) + target.load_start)
         case "l1_l0b":
             return Cost(work.bytes / target.l1_l0b_rate + target.load_start)
         case "l1_bt":
@@ -116,6 +123,20 @@ def _nd2nz(work: Work, target: Target, cold: float) -> float:
     return max(target.dma_issue, work.bytes / target.gm_l1_rate, by_rows)
 
 
+def _load3d_rate(work: Work) -> float:
+    """Bytes per cycle of im2col into L0A [CUBE, arch 2201; taken for the others too].
+
+    256 for stride 1 within a row, 512 / (lines + 2) over several; strides of 2, 4 and 8 take
+    twice the stride, others the smallest rate, which is 32.
+    """
+    several = work.lines if work.lines > 1 else 0
+    if work.stride == 1:
+        return max(32.0, 512 / (several + 2))
+    if work.stride in (2, 4, 8):
+        return max(32.0, 512 / (2 * work.stride + several))
+    return 32.0
+
+
 def _mmad(work: Work, target: Target) -> float:
     factor = target.mmad_fp32_factor if work.size == 4 else 1
     blocks = ceil_div(work.m, 16) * ceil_div(work.n, 16) * ceil_div(work.k * work.size, 32)
@@ -131,7 +152,7 @@ def _vector(work: Work, target: Target) -> float:
     cycles = ceil_div(work.elements, per_repeat) * per_repeat / rate
     if work.two_sources and rate * work.size >= REPEAT_BYTES:
         cycles *= target.bank_conflict
-    return target.vector_start + cycles
+    return work.instructions * target.vector_start + cycles
 
 
 def _reduce(work: Work, target: Target) -> float:

@@ -6,6 +6,7 @@ An op states its semantics, pipe, legality and work, and nothing about a chip.
 from xdsl.ir import Dialect
 
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.maps import CopyMapL1Op, CopyMapUbOp, Load3dOp, VspreadOp, VtapOp
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
     CopyGmUbOp,
@@ -57,6 +58,11 @@ AICORE = Dialect(
         VselOp,
         VreduceOp,
         VtransposeOp,
+        CopyMapL1Op,
+        CopyMapUbOp,
+        Load3dOp,
+        VspreadOp,
+        VtapOp,
         ViewOp,
         StridedOp,
     ],

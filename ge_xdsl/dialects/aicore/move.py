@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.types import UB_ALIGN, padded, tile_of
+from ge_xdsl.dialects.aicore.types import BLOCK_ROWS, UB_ALIGN, padded, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets.cost import Work
 
@@ -33,17 +33,31 @@ class _Copy(Instruction):
 
 
 class CopyGmL1Op(_Copy):
-    """GM -> L1. A row-major matrix is cut into the blocks of layout nz on the way (nd2nz)."""
+    """GM -> L1. A row-major matrix is cut into the blocks of layout nz on the way (nd2nz).
+
+    Weights in layout zn are copied as they are. C3: zn goes to zn, nd to the others.
+    """
 
     name = "aicore.copy_gm_l1"
     pipe = "MTE2"
     tiles = ("src", "dst")
-    spaces = {"src": ("gm:nd",), "dst": ("l1:nz", "l1:nd")}
+    spaces = {"src": ("gm:nd", "gm:zn"), "dst": ("l1:nz", "l1:nd", "l1:zn")}
     window = "src"
+
+    def check(self) -> None:
+        super().check()
+        src, dst = self.tile_type("src").layout, self.tile_type("dst").layout
+        if (src == "zn") != (dst == "zn"):  # C3
+            raise VerifyException(f"layouts are {src} and {dst}, expected zn for both or neither")
 
     def work(self, sizes: Sequence[int]) -> Work:
         rows, cols = sizes
-        size = self.tile_type("src").size
+        src = self.tile_type("src")
+        size = src.size
+        if src.layout == "zn":  # runs of whole blocks
+            blocks = -(-rows // src.blocks[0])
+            count = blocks * src.blocks[0] * padded(cols, BLOCK_ROWS)
+            return Work("gm_l1", bytes=count * size, rows=blocks, size=size)
         return Work("gm_l1", bytes=rows * cols * size, rows=rows, size=size)
 
 
@@ -161,7 +175,7 @@ class LoadL0bOp(_Load):
     """L1 -> L0B: the right factor, k x n, in layout zn."""
 
     name = "aicore.load_l0b"
-    spaces = {"src": ("l1:nz",), "dst": ("l0b:zn",)}
+    spaces = {"src": ("l1:nz", "l1:zn"), "dst": ("l0b:zn",)}
 
     def work(self, sizes: Sequence[int]) -> Work:
         return Work("l1_l0b", bytes=self.loaded_bytes(sizes), size=self.tile_type("dst").size)

@@ -87,7 +87,7 @@ class Instruction(Operation, Located):
     rank: ClassVar[int] = 2
     """How many sizes there are."""
     options: ClassVar[Mapping[str, Any]] = {}
-    """Option name -> allowed words, `bool` for a flag, `float` for a number."""
+    """Option name -> allowed words, `bool` for a flag, `float` or `list` of integers."""
 
     # The contract of a subclass
 
@@ -140,11 +140,13 @@ class Instruction(Operation, Located):
         return list(self._indices())[used:]
 
     def option(self, name: str) -> Any:
-        """The value of an option: word, flag or number; the first word when it is not given."""
+        """The value of an option: word, flag, number or list; the first word when none is given."""
         attr = self.properties.get(name)
         spec = self.options[name]
         if spec is bool:
             return attr is not None
+        if spec is list:
+            return merge(attr, iter(()))
         if isinstance(attr, StringAttr):
             return attr.data
         if isinstance(attr, FloatAttr):
@@ -210,6 +212,8 @@ class Instruction(Operation, Located):
                 known = ", ".join(self.options) or "none"
                 raise VerifyException(f"option '{name}' is unknown, expected: {known}")
             spec = self.options[name]
+            if spec is list and attr.name != DenseArrayBase.name:
+                raise VerifyException(f"option '{name}' is {attr}, expected integers")
             if isinstance(spec, tuple):
                 word = attr.data if isinstance(attr, StringAttr) else str(attr)
                 if word not in spec:
@@ -308,14 +312,17 @@ class Instruction(Operation, Located):
                 found[name] = UnitAttr()
             else:
                 parser.parse_punctuation("=")
-                is_number = cls.options[name] is float
-                found[name] = _encode(
-                    float(parser.parse_number()) if is_number else parser.parse_identifier()
-                )
+                found[name] = _encode(_parse_option(parser, cls.options[name]))
             if not parser.parse_optional_punctuation(","):
                 break
         parser.parse_punctuation("}")
         return found
+
+
+def _parse_option(parser: Parser, spec: Any) -> Any:
+    if spec is list:
+        return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+    return float(parser.parse_number()) if spec is float else parser.parse_identifier()
 
 
 def _option_text(value: Any) -> str:
@@ -332,6 +339,8 @@ def _encode(value: Any) -> Attribute:
         return UnitAttr()
     if isinstance(value, str):
         return StringAttr(value)
+    if isinstance(value, list):
+        return cast("Attribute", DenseArrayBase.from_list(i64, cast("list[int]", value)))
     return FloatAttr(float(value), f64)
 
 

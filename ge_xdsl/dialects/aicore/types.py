@@ -6,9 +6,9 @@ r0 x c0, R1 = ceil(R/r0), C1 = ceil(C/c0):
     nd   R, C                    gm, ub, bt, l1
     nz   C1, R1, r0, c0          l1, l0c (16 x 16 blocks there), l0a on arch 3510
     zz   R1, C1, r0, c0          l0a
-    zn   R1, C1, c0, r0          l0b: blocks of k0 x n0 with n outside k
+    zn   R1, C1, c0, r0          l0b: blocks of k0 x n0 with n outside k; weights in gm and l1
 
-r0 x c0 is 16 x C0 with C0 = 32 bytes; in zn it is C0 x 16.
+Dimensions before R stay outside. r0 x c0 is 16 x C0 with C0 = 32 bytes; in zn it is C0 x 16.
 """
 
 from __future__ import annotations
@@ -69,10 +69,11 @@ class Tile:
         if self.layout == "nd":
             return self.shape
         r0, c0 = self.blocks
-        r1, c1 = -(-self.shape[0] // r0), -(-self.shape[1] // c0)
+        *lead, rows, cols = self.shape
+        r1, c1 = -(-rows // r0), -(-cols // c0)
         if self.layout == "nz":
-            return (c1, r1, r0, c0)
-        return (r1, c1, r0, c0) if self.layout == "zz" else (r1, c1, c0, r0)
+            return (*lead, c1, r1, r0, c0)
+        return (*lead, r1, c1, r0, c0) if self.layout == "zz" else (*lead, r1, c1, c0, r0)
 
     @property
     def bytes(self) -> int:
@@ -126,8 +127,10 @@ class TileType(Data[Tile], TypeAttribute):
                 layout = _word(parser, LAYOUTS, "layout")
             if any(dim <= 0 for dim in dims):
                 parser.raise_error(f"tile has a dimension {min(dims)}, expected at least 1")
-            if layout != "nd" and len(dims) != 2:
-                parser.raise_error(f"tile has rank {len(dims)}, expected 2 in layout {layout}")
+            if layout != "nd" and (len(dims) < 2 or (len(dims) > 2 and space != "gm")):
+                parser.raise_error(
+                    f"tile has rank {len(dims)}, expected 2 in layout {layout} (or more in gm)"
+                )
             return Tile(tuple(dims), element, space, layout)
 
     def print_parameter(self, printer: Printer) -> None:
