@@ -323,6 +323,8 @@ def test_a_replacement_that_fails_ends_the_compile(hook, text):
     assert error.subject == "pass 'P'"
     assert error.location.line > 0
     assert any("the match is at <input>:2:3" in note for note in error.notes)
+    if "raised" in text:
+        assert any("inputs[0] is graph input 'x', Relu is ge.Relu 'a'" in n for n in error.notes)
     assert get_ge_error_msg() == error.render()
 
 

@@ -25,7 +25,7 @@ from ge_xdsl.compat.ge.passes.values import (
     PatternMatcherConfig,
 )
 from ge_xdsl.dialects.ge.graph import location_of
-from ge_xdsl.dialects.ge.names import describe
+from ge_xdsl.dialects.ge.names import describe, describe_value
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.errors import CompileError, Location, PassError
@@ -121,7 +121,13 @@ class _Adapter:
             return _class_location(self.descriptor.cls)
         return Location(code.co_filename, code.co_firstlineno, 1)
 
-    def fail(self, hook: str, error: BaseException | str, root: Operation | None) -> NoReturn:
+    def fail(
+        self,
+        hook: str,
+        error: BaseException | str,
+        root: Operation | None,
+        match: Match | None = None,
+    ) -> NoReturn:
         """Raise the PassError of a hook that raised or gave something wrong."""
         cause = error if isinstance(error, BaseException) else None
         text = error if isinstance(error, str) else f"raised {cause_of(error)}"
@@ -130,6 +136,7 @@ class _Adapter:
         notes = [f"set_error_message: {message}"] if message and message not in text else []
         where = location_of(root) if root is not None else None
         matched = [f"the match is at {where}"] if where is not None else []
+        matched += [bindings(match)] if match is not None else []
         failure = PassError(
             f"{hook}{at} {text}",
             subject=f"pass '{self.descriptor.pass_name}'",
@@ -277,7 +284,7 @@ class _PatternAdapter(_Adapter):
         try:
             graph = self.instance.replacement(result, context)
         except _Raised as error:
-            self.fail("replacement", error, match.root)
+            self.fail("replacement", error, match.root, match)
         finally:
             result._invalidate()
         func = self.function("replacement", graph, match.root)
@@ -329,6 +336,16 @@ class _DecomposeAdapter(_Adapter):
         func = self.function("replacement", graph, op)
         self.stage.before_change()
         return func
+
+
+def bindings(match: Match) -> str:
+    """What the inputs and nodes of a pattern stand for in a match."""
+    inputs = [
+        f"inputs[{arg.index}] is {describe_value(value)}"
+        for arg, value in zip(match.graph.used_inputs, match.inputs, strict=True)
+    ]
+    nodes = [f"{new.op_type} is {describe(old)}" for new, old in match.nodes.items()]
+    return f"in the match, {', '.join([*inputs, *nodes])}"
 
 
 def _driven(adapter: _Adapter, drive: Callable[[], bool]) -> bool:
