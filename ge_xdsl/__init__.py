@@ -81,11 +81,16 @@ class OptimizeReport:
         return "\n".join([*lines, *self.messages, *self.failures])
 
 
-def load(path: str | Path, *, input_format: str = "") -> ModuleOp:
+def load(path: str | Path | Any, *, input_format: str = "") -> ModuleOp:
     """Read a `.mlir`, `.onnx`, `.air`, `.pbtxt` or `.txt` file.
 
-    Its ending selects the reader unless `input_format` does.
+    Its ending selects the reader unless `input_format` does. A `torch.export.ExportedProgram` in
+    place of the path is imported without a file.
     """
+    if not isinstance(path, str | Path) and type(path).__name__ == "ExportedProgram":
+        from ge_xdsl.importers.torch.reader import import_exported
+
+        return import_exported(path)
     from ge_xdsl.importers import load_module
 
     return load_module(path, None, input_format)
