@@ -486,6 +486,11 @@ class _Branch:
         return ""
 
 
+def node_difference(graph: PatternGraph, config: MatcherConfig, p: GeOp, t: GeOp) -> str:
+    """Why pattern op `p` does not accept `t` by itself, '' when it does."""
+    return _Branch(graph, config, _State({}, {}, [])).accepts(p, t)
+
+
 def _tensor_name(value: SSAValue) -> str:
     op = producer(value)
     name = describe_value(value)
@@ -505,4 +510,5 @@ __all__ = [
     "Search",
     "boundary_miss",
     "match_at",
+    "node_difference",
 ]

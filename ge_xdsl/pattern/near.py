@@ -121,7 +121,7 @@ def _variants(place: Place) -> Iterator[tuple[Edit, str]]:
                 Edit(op=place.user, order=(place.index, other)),
                 f"matches with operands {a} and {b} swapped",
             )
-    behind, names = _behind(place.value)
+    behind, names = behind_copies(place.value)
     if names:
         text = f"{' and '.join(names)} in between, matches without"
         yield Edit(op=place.user, at=place.index, value=behind), text
@@ -136,7 +136,7 @@ def _difference(p: GeOp, t: Operation | None) -> str:
     return f"{count} attributes differ, the rest matches" if count > 1 else "the only difference"
 
 
-def _behind(value: SSAValue) -> tuple[SSAValue, list[str]]:
+def behind_copies(value: SSAValue) -> tuple[SSAValue, list[str]]:
     """The tensor that a chain of copies repeats, and the types of the copies."""
     names: list[str] = []
     op = producer(value)

@@ -29,6 +29,7 @@ LAYERS = {
         "exporters",
     },
 }
+LAYERS["patterns"] = {"pattern"}
 LAYERS["compat"] = {*LAYERS["passes"], "passes"}
 LAYERS["cli"] = {*LAYERS["compat"], "compat", "door"}
 LAYERS["universe"] = {*LAYERS["cli"], "cli"}

@@ -1,5 +1,6 @@
 // RUN: ge-opt %s --load %S/Inputs/softmax.py -p ge-custom-passes --verify-each --verify-rewrites=pass --explain --expect-matches=Attention:1 -o %t.mlir | filecheck %s
 // RUN: ge-opt %s --load %S/Inputs/softmax.py -p ge-simplify,ge-custom-passes --verify-each --verify-rewrites=pass --expect-matches=Attention:2 -o %t.mlir
+// RUN: ge-opt %s --load %S/Inputs/matching.py -p ge-custom-passes --verify-each --verify-rewrites=pass -o %t.mlir --expect-matches=Attention:2
 
 // A copy between the nodes stops the match and is named; after ge-simplify both sites match.
 // CHECK: Attention/Attention_scores_pattern: 1 of 3 sites rewritten

@@ -33,6 +33,7 @@ from ge_xdsl.passes.loader import cause_of, user_line
 from ge_xdsl.passes.registry import Contents, Runner, StageRun, running
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, decompose, run_ge
+from ge_xdsl.pattern.extended import ATTRIBUTE, ExtendedPattern, Matching
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match, MatcherConfig
 from ge_xdsl.pattern.rule import Declined
@@ -242,6 +243,9 @@ class _PatternAdapter(_Adapter):
             func, captures = pattern._release()
             graph = PatternGraph.from_function(func, captures)
             compiled = compile_pattern(graph, config)
+            matching = getattr(self.instance, ATTRIBUTE, None)
+            if isinstance(matching, Matching):
+                compiled = ExtendedPattern(graph, config, matching)
         except (CompileError, RuntimeError) as error:
             text = error.message if isinstance(error, CompileError) else str(error)
             name = self.descriptor.pass_name
