@@ -52,6 +52,7 @@ def patterns_text(session: Session) -> Iterator[str]:
 def rules_text(user_pass: UserPass, contents: Contents, taken: set[str]) -> Sequence[str]:
     """The rules of one pass."""
     from ge_xdsl.dialects.ge.names import fresh_name
+    from ge_xdsl.pattern.extended import ExtendedPattern
     from ge_xdsl.pattern.pdl import rule_text
 
     if user_pass.kind == "fusion_base":
@@ -64,7 +65,9 @@ def rules_text(user_pass: UserPass, contents: Contents, taken: set[str]) -> Sequ
         name = fresh_name(rule.name, taken, {}) if rule.name in taken else rule.name
         taken.add(name)
         hook, pattern = f"{user_pass.name}.replacement", rule.pattern
-        texts.append(rule_text(pattern.graph, pattern.config, hook, replacement_of(rule), name))
+        new = replacement_of(rule)
+        more = pattern.matching.notes() if isinstance(pattern, ExtendedPattern) else ()
+        texts.append(rule_text(pattern.graph, pattern.config, hook, new, name, more))
     return texts or ["// no pattern that can match\n"]
 
 

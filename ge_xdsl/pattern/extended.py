@@ -17,6 +17,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import operands_of, producer
 from ge_xdsl.pattern.compile import CompiledPattern, Edge
 from ge_xdsl.pattern.graph import PatternGraph, is_constant
+from ge_xdsl.pattern.index import Feature
 from ge_xdsl.pattern.match import (
     BlockCandidates,
     Candidates,
@@ -61,6 +62,11 @@ class Matching:
     through_copies: bool = False
     """Identity and a Cast to the same type may stand between two nodes of the pattern."""
 
+    def notes(self) -> list[str]:
+        """What it adds, for texts that show a pattern."""
+        commuted = ["operands of commutative ops match in either order"] * self.commutative
+        return commuted + ["copies may stand between two nodes"] * self.through_copies
+
 
 class ExtendedPattern(CompiledPattern):
     """A pattern that matches by a `Matching`; what it finds is a match like any other."""
@@ -75,7 +81,7 @@ class ExtendedPattern(CompiledPattern):
         return ()
 
     @property
-    def root_edges(self) -> Sequence[Edge]:
+    def root_features(self) -> Sequence[Feature]:
         return ()
 
     def match(self, root: Operation, candidates: Candidates | None = None) -> Match | None:

@@ -28,12 +28,17 @@ SHOWN = 60
 
 
 def rule_text(
-    graph: PatternGraph, config: MatcherConfig, hook: str, replacement: FuncOp | None, name: str
+    graph: PatternGraph,
+    config: MatcherConfig,
+    hook: str,
+    replacement: FuncOp | None,
+    name: str,
+    more: Sequence[str] = (),
 ) -> str:
     """One rule: comments, then PDL or the two graphs. Ends with a newline.
 
     `replacement`: the graph that `hook` makes for the pattern's own graph, None where it asks for
-    more than that has. `name`: what the PDL pattern is called.
+    more than that has. `name`: what the PDL pattern is called. `more`: what else the rule accepts.
     """
     problem = pdl_problem(graph, config)
     if problem:
@@ -45,7 +50,7 @@ def rule_text(
         if replacement is not None:
             lines += graph_lines(replacement, "replacement")
         return "\n".join(lines) + "\n"
-    notes = [f"// beyond PDL: {text}" for text in beyond_pdl(graph)]
+    notes = [f"// beyond PDL: {text}" for text in [*beyond_pdl(graph), *more]]
     if replacement is not None and (extra := _replacement_problem(replacement)):
         notes += [f"// the replacement has {extra}", *graph_lines(replacement, "replacement")]
         replacement = None

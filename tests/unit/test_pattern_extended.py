@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from graph_text import graph, node, pattern
+from graph_text import graph, module_of, node, pattern, types_of
 from test_pattern_match import CASES
 
 from ge_xdsl.dialects.ge.graph import ge_ops
 from ge_xdsl.pattern import extended
+from ge_xdsl.pattern.driver import MANY, PatternRule, run_ge
 from ge_xdsl.pattern.extended import ExtendedPattern, Matching
 from ge_xdsl.pattern.match import Match, match_at
 
@@ -105,6 +106,25 @@ MORE = {
 def test_with_options(name) -> None:
     wanted, target, expected = MORE[name]
     assert found(extended_pattern(wanted, BOTH), target) == expected
+
+
+def test_among_many_rules_no_index_hides_a_commuted_site() -> None:
+    func = graph("x w b\n m = MatMul(x, w)\n i = Identity(m)\n y = Add(b, i)\n return y")
+    module_of(func)
+    new = graph("a w b\n m = MatMulV2(a, w)\n y = Add(m, b)\n return y", "r")
+    others = [PatternRule(pattern(GEMM, name=f"p{i}"), lambda _: new) for i in range(MANY)]
+    rule = PatternRule(extended_pattern(GEMM, BOTH), lambda _: new)
+    report = run_ge(func.body.block, [*others, rule])
+    assert [row.applied for row in report.rules] == [0] * MANY + [1]
+    assert types_of(func) == ["MatMulV2", "Add"]
+
+
+def test_notes() -> None:
+    assert Matching().notes() == []
+    assert BOTH.notes() == [
+        "operands of commutative ops match in either order",
+        "copies may stand between two nodes",
+    ]
 
 
 def chain(depth):

@@ -1,5 +1,6 @@
 // RUN: ge-opt --load %S/Inputs/rules.py --emit=patterns | filecheck %s
 // RUN: ge-opt --load %S/Inputs/rules.py --emit=patterns -o %t.mlir && xdsl-opt %t.mlir | filecheck %s --check-prefix=AGAIN
+// RUN: ge-opt --load %S/../cases/Inputs/matching.py --emit=patterns | filecheck %s --check-prefix=COMMUTED
 // RUN: not ge-opt %s --load %S/Inputs/rules.py --emit=patterns 2>&1 | filecheck %s --check-prefix=INPUT
 // RUN: not ge-opt --load %S/Inputs/rules.py -p ge-dce --emit=patterns 2>&1 | filecheck %s --check-prefix=PASSES
 // RUN: not ge-opt --emit=patterns 2>&1 | filecheck %s --check-prefix=NONE
@@ -51,6 +52,8 @@
 // AGAIN: builtin.module
 // AGAIN: pdl.pattern @Bias_matmul_add_pattern
 // AGAIN: pdl.pattern @Values_halves_pattern
+
+// COMMUTED: // beyond PDL: operands of commutative ops match in either order
 
 // INPUT: ge-opt: error: --emit=patterns with input '{{.*}}emit.mlir', expected only --load and -o
 // PASSES: ge-opt: error: --emit=patterns with -p, expected only --load and -o
