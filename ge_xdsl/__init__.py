@@ -99,7 +99,8 @@ def load(path: str | Path | Any, *, input_format: str = "") -> ModuleOp:
 def save(module: ModuleOp, path: str | Path) -> None:
     """Write a module in the format that the file's ending selects.
 
-    `.mlir` has its weights in a `.safetensors` file beside it; `.air` and `.txt` hold GE's own
+    `.mlir` has its weights in a `.safetensors` file beside it, `.onnx` more than 1 GiB of them in
+    a `.data` file. Ops without an exact standard form are in the domain `ai.ge` there. `.air` and `.txt` hold GE's own
     graph, `.pbtxt` GE's dump for viewers.
     """
     from ge_xdsl.exporters import save_module
@@ -132,6 +133,7 @@ def optimize(
     rewrite is checked by numbers before it is applied; a wrong one is left out and told in
     `failures`. On failure the module is as it was.
     """
+    from ge_xdsl.passes.element_types import check_element_types
     from ge_xdsl.passes.loader import loaded
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.pipeline import make_passes
@@ -148,6 +150,7 @@ def optimize(
     work = module.clone()
     with loaded([str(path) for path in files]):
         PassManager(SessionContext(session), make_passes(pipeline)).run(work)
+    check_element_types(work, session)
     _take_over(module, work)
     failures = [failure.error().render() for failure in verifier.failures]
     return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages, failures)

@@ -40,7 +40,7 @@ def parser() -> Parser:
     made.add_argument(
         "--emit",
         metavar="FORMAT",
-        help="mlir, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o says; "
+        help="mlir, onnx, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o says; "
         "patterns: those of --load as text",
     )
     flags = {
@@ -50,6 +50,7 @@ def parser() -> Parser:
         "--split-input-file": "treat the parts between // ----- lines one by one",
         "--verify-diagnostics": "check errors against expected-error comments",
         "--verify-each": "verify the graph after each pass",
+        "--strict": "fail where an element type is none that GE's prototype lists",
         "--timing": "show the time of each pass on stderr",
     }
     for flag, text in flags.items():
@@ -119,6 +120,7 @@ class Run:
             raise UsageError(f"{flag} with input '{args.input}', expected MLIR text")
         self.format = output.check_format(args)
         self.session: Session = session_of_args(args)
+        self.session.strict = args.strict
         self.reports = reports.Reports(args, self.session)
         self.watch: Watch = Watch(
             args.verify_each,

@@ -150,11 +150,11 @@ def write_module(
         if name == "mlir":
             print_text(text_of(module, session, generic, origins))
         else:
-            print_bytes(encoded(module, name))
+            print_bytes(encoded(module, name, session.warn))
         return
     # what a link leads to is replaced, not the link
     target = os.path.realpath(path) if os.path.islink(path) else path
     if name == "mlir":
         write_mlir(module, target, generic)
     else:
-        write_graph(module, Path(target), name)
+        write_graph(module, Path(target), name, session.warn)

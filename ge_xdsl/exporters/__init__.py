@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
-Encode = Callable[["FuncOp"], bytes]
+Warn = Callable[[str], None]
+Encode = Callable[["FuncOp", "Warn | None"], bytes]
 
 
 @dataclass(frozen=True)
@@ -29,34 +30,40 @@ class Format:
     binary: bool = False
 
 
-def _readable(func: FuncOp) -> bytes:
+def _readable(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.readable import readable_text
 
     return readable_text(func.body.block).encode("utf-8")
 
 
-def _ge_proto(func: FuncOp) -> bytes:
+def _ge_proto(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.gepb import proto_text
 
     return proto_text(func).encode("utf-8")
 
 
-def _ge_onnx(func: FuncOp) -> bytes:
+def _ge_onnx(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.ge_onnx import ge_onnx_text
 
     return ge_onnx_text(func.body.block).encode("utf-8")
 
 
-def _air(func: FuncOp) -> bytes:
+def _air(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.gepb import air_bytes
 
     return air_bytes(func)
 
 
-def _dot(func: FuncOp) -> bytes:
+def _dot(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.dot import dot_text
 
     return dot_text(func.body.block).encode("utf-8")
+
+
+def _onnx(func: FuncOp, warn: Warn | None) -> bytes:
+    from ge_xdsl.exporters.onnx.model import onnx_bytes
+
+    return onnx_bytes(func, warn)
 
 
 FORMATS: dict[str, Format] = {
@@ -64,6 +71,7 @@ FORMATS: dict[str, Format] = {
     "readable": Format((), _readable),
     "ge-proto": Format((".txt",), _ge_proto),
     "ge-onnx": Format((".pbtxt",), _ge_onnx),
+    "onnx": Format((".onnx",), _onnx, binary=True),
     "air": Format((".air",), _air, binary=True),
     "dot": Format((".dot", ".gv"), _dot),
 }
@@ -98,11 +106,14 @@ def format_of_ending(path: str) -> str:
     raise UsageError(f"output is '{path}', expected an ending or --emit of: {known_formats()}")
 
 
-def encoded(module: ModuleOp, name: str) -> bytes:
-    """The main graph in a format other than `mlir`; raises CompileError for what is no GE graph."""
+def encoded(module: ModuleOp, name: str, warn: Warn | None = None) -> bytes:
+    """The main graph in a format other than `mlir`; raises CompileError for what is no GE graph.
+
+    `warn` is told what the format does not hold.
+    """
     form = FORMATS[name]
     assert form.encode is not None, name
-    return form.encode(checked_graph(module, name))
+    return form.encode(checked_graph(module, name), warn)
 
 
 def checked_graph(module: ModuleOp, name: str) -> FuncOp:
@@ -137,8 +148,13 @@ def save_module(module: ModuleOp, path: str | Path) -> None:
     write_graph(module, target, name)
 
 
-def write_graph(module: ModuleOp, path: Path, name: str) -> None:
+def write_graph(module: ModuleOp, path: Path, name: str, warn: Warn | None = None) -> None:
     """Write the main graph to a file in a format other than `mlir`, in one step."""
     from ge_xdsl.exporters.files import write_bytes
 
-    write_bytes(path, encoded(module, name))
+    if name == "onnx":
+        from ge_xdsl.exporters.onnx.model import write_onnx
+
+        write_onnx(checked_graph(module, name), path, warn)
+    else:
+        write_bytes(path, encoded(module, name, warn))

@@ -1,0 +1,1 @@
+"""IR -> ONNX. `model` writes whole graphs, the family files convert single ops."""

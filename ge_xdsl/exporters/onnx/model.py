@@ -1,0 +1,330 @@
+"""IR -> an ONNX model.
+
+Ops that the standard has are written in its terms; the others, and those with attributes or types
+that it lacks, keep their GE type and attributes in the domain `ai.ge`. Names of nodes, graph inputs
+and graph outputs stay. Control edges are not written.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, SSAValue
+
+from ge_xdsl.dialects.ge import nodes
+from ge_xdsl.dialects.ge.assembly import region_names
+from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
+from ge_xdsl.dialects.ge.names import describe, input_names, output_names
+from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
+from ge_xdsl.dialects.ge.types import DataType, dtype_of_numpy, numpy_dtype, tensor_of
+from ge_xdsl.errors import CompileError
+from ge_xdsl.exporters.onnx.graph import (
+    DOMAIN,
+    OPSET,
+    Graph,
+    Names,
+    Node,
+    NoFormError,
+    Weight,
+    attribute,
+)
+from ge_xdsl.exporters.onnx.table import converters
+from ge_xdsl.exporters.onnx.tensors import ELEMENT_TYPES, data_of, tensor_proto, value_info
+
+if TYPE_CHECKING:
+    from onnx import GraphProto, ModelProto, TensorProto
+
+Warn = Callable[[str], None]
+
+IR_VERSION = 8
+INLINE_LIMIT = 2**30
+"""Weights of more bytes in all stand in a file beside the model."""
+ALIGNMENT = 4096
+"""Where weights in a file start: at multiples of this many bytes."""
+LEAST_OUTSIDE = 1024
+"""Weights of fewer bytes stay in the model."""
+
+
+class Model:
+    """A graph as an ONNX model.
+
+    `proto` is the message; `foreign` counts the op types in the domain `ai.ge`, `reasons` tell
+    why the first of each is there. With `location`
+    large weights are references to the file of that name, which holds `blocks`.
+    """
+
+    def __init__(self, func: FuncOp, location: str = "") -> None:
+        from onnx import helper
+
+        self.names = Names()
+        self.location = location
+        self.offset = 0
+        self.outside: list[Weight] = []
+        self.foreign: Counter[str] = Counter()
+        self.reasons: dict[str, str] = {}
+        graph = self._main(func)
+        opsets = [helper.make_opsetid("", OPSET)]
+        if self.foreign:
+            opsets.append(helper.make_opsetid(DOMAIN, 1))
+        self.proto: ModelProto = helper.make_model(
+            graph, producer_name="ge_xdsl", opset_imports=opsets, ir_version=IR_VERSION
+        )
+
+    def data(self) -> bytes:
+        """The bytes of the model's file."""
+        return self.proto.SerializeToString(deterministic=True)
+
+    def blocks(self) -> Iterator[bytes]:
+        """The bytes of the weights file, one weight after the other."""
+        for weight in self.outside:
+            data = data_of(weight.array)
+            yield data
+            yield bytes(-len(data) % ALIGNMENT)
+
+    def _store(self, weight: Weight) -> TensorProto:
+        """The initializer of a weight, with its values or with where they are."""
+        from onnx import StringStringEntryProto, TensorProto
+
+        size = weight.array.nbytes
+        if not self.location or size < LEAST_OUTSIDE:
+            weight.proto.raw_data = data_of(weight.array)
+            return weight.proto
+        weight.proto.data_location = TensorProto.EXTERNAL
+        entries = {"location": self.location, "offset": self.offset, "length": size}
+        for key, value in entries.items():
+            weight.proto.external_data.append(StringStringEntryProto(key=key, value=str(value)))
+        self.offset += -(-size // ALIGNMENT) * ALIGNMENT
+        self.outside.append(weight)
+        return weight.proto
+
+    # Graphs
+
+    def _main(self, func: FuncOp) -> GraphProto:
+        block = func.body.block
+        inputs, outputs = input_names(func), output_names(func)
+        for name in [*inputs, *outputs]:
+            if name in self.names.taken:
+                raise CompileError(f"two inputs or outputs are named '{name}', expected one")
+            self.names.taken.add(name)
+        graph = Graph(self.names)
+        for arg, name in zip(block.args, inputs, strict=True):
+            graph.values[arg], graph.types[name] = name, tensor_of(arg.type).dtype
+        return self._graph(block, graph, func.sym_name.data, inputs, outputs)
+
+    def _graph(
+        self, block: Block, graph: Graph, name: str, inputs: Sequence[str], outputs: Sequence[str]
+    ) -> GraphProto:
+        """The nodes of a block; an output that a node makes has that name from the start."""
+        last = block.last_op
+        returned = list(last.operands) if last is not None else []
+        for value, output in zip(returned, outputs, strict=True):
+            owner = value.owner
+            made_here = isinstance(owner, GeOp) and owner.op_type not in CONSTANT_TYPES
+            if made_here and value not in graph.values:
+                graph.values[value] = output
+        infos: list[tuple[str, SSAValue]] = []
+        for op in block.ops:
+            if op is not last and isinstance(op, GeOp):
+                infos += self._op(op, graph)
+        for value, output in zip(returned, outputs, strict=True):
+            if (source := graph.of(value)) != output:
+                graph.nodes.append(Node("Identity", [source], [output], name=output))
+        proto = graph.proto(name)
+        proto.initializer.extend(map(self._store, graph.weights))
+        declared = [*zip(inputs, block.args, strict=True)]
+        self._declare(proto.input, declared)
+        self._declare(proto.output, list(zip(outputs, returned, strict=True)))
+        named = {*inputs, *outputs}
+        self._declare(proto.value_info, [item for item in infos if item[0] not in named], False)
+        return proto
+
+    def _declare(
+        self, place: Any, values: Sequence[tuple[str, SSAValue]], required: bool = True
+    ) -> None:
+        for name, value in values:
+            tensor = tensor_of(value.type)
+            if not required and tensor.dtype not in ELEMENT_TYPES:
+                continue
+            try:
+                place.append(value_info(name, tensor))
+            except ValueError as error:
+                raise CompileError(str(error), subject=f"graph input or output '{name}'") from None
+
+    # Ops
+
+    def _op(self, op: GeOp, graph: Graph) -> list[tuple[str, SSAValue]]:
+        """Write an op; the results that only a declaration gives a type, with their names."""
+        if isinstance(op, ControlEdgeOp) or op.token:
+            return []
+        if isinstance(op, UnconnectedOp):
+            raise CompileError("is an open operand, expected a value", subject=describe(op))
+        many = len(op.results) > 1
+        for index, value in enumerate(op.results):
+            if value not in graph.values:
+                stem = op.node_name or op.op_type
+                graph.values[value] = self.names.unique(f"{stem}_{index}" if many else stem)
+        graph.op = op
+        if op.op_type in CONSTANT_TYPES:
+            self._constant(op, graph)
+            return []
+        if op.op_type == "If":
+            graph.nodes.append(self._if(op, graph))
+            return []
+        kept = len(graph.weights)
+        try:
+            convert = converters().get(op.op_type)
+            if convert is None:
+                raise NoFormError("the op is not standard")
+            found = convert(op, graph)
+            graph.finish(op, [found] if isinstance(found, str) else found)
+            return []
+        except NoFormError as error:
+            self.reasons.setdefault(op.op_type, str(error))
+            graph.drop(kept)
+        self.foreign[op.op_type] += 1
+        graph.nodes.append(self._foreign_node(op, graph))
+        return [(graph.of(value), value) for value in op.results]
+
+    def _constant(self, op: GeOp, graph: Graph) -> None:
+        array = constant_of(op.results[0])
+        if array is None:
+            raise CompileError("has no data, expected its weights", subject=describe(op))
+        try:
+            graph.weight(array, tensor_of(op.results[0].type).dtype, graph.of(op.results[0]))
+        except ValueError as error:
+            raise CompileError(str(error), subject=describe(op)) from None
+
+    def _if(self, op: GeOp, graph: Graph) -> Node:
+        """If, whose branches read the operands by name."""
+        condition, *inputs = op.operands
+        name = graph.of(condition)
+        if tensor_of(condition.type).shape not in ((), (1,)) or (
+            graph.types[name] != DataType.DT_BOOL
+        ):
+            self.foreign["If"] += 1
+            return self._foreign_node(op, graph)
+        branches = [
+            self._branch(region.block, graph, [graph.of(value) for value in inputs])
+            for region in op.regions
+        ]
+        attrs: dict[str, Any] = dict(zip(("then_branch", "else_branch"), branches, strict=True))
+        for value in op.results:
+            graph.types[graph.of(value)] = graph.dtype(value)
+        outputs = [graph.of(value) for value in op.results]
+        return Node("If", [name], outputs, attrs, name=op.node_name)
+
+    def _branch(self, block: Block, outer: Graph, sources: Sequence[str] | None) -> GraphProto:
+        """A subgraph that reads `sources`, or has inputs of its own."""
+        inner = Graph(self.names, outer)
+        names = [self.names.unique(f"{nodes.graph_name(block)}_{nodes.handle_name(arg)}")
+                 for arg in block.args] if sources is None else list(sources)  # fmt: skip
+        for arg, name in zip(block.args, names, strict=True):
+            inner.values[arg], inner.types[name] = name, tensor_of(arg.type).dtype
+        last = block.last_op
+        count = len(last.operands) if last is not None else 0
+        title = nodes.graph_name(block)
+        outputs = [self.names.unique(f"{title}_output_{k}") for k in range(count)]
+        proto = self._graph(block, inner, title, names, outputs)
+        if sources is not None:
+            del proto.input[:]
+        return proto
+
+    def _foreign_node(self, op: GeOp, graph: Graph) -> Node:
+        """The op as it is, in the domain `ai.ge`."""
+        inputs = [graph.of(value) for value in nodes.input_slots(op)]
+        while inputs and not inputs[-1]:
+            inputs.pop()
+        outputs = [graph.of(value) for value in op.results]
+        for value, name in zip(op.results, outputs, strict=True):
+            graph.types[name] = tensor_of(value.type).dtype
+        attrs: dict[str, Any] = {}
+        for spec in op.prototype.attrs:
+            if spec.name in op.properties:
+                attrs[spec.name] = _attribute(spec.name, spec.kind, op.get_attr(spec.name), op)
+        if op.prototype.needs_operand_segments:
+            attrs["input_counts"] = list(op.operand_counts())
+        fields = region_names(op.prototype, len(op.regions))
+        for field, region in zip(fields, op.regions, strict=True):
+            attrs[field] = self._branch(region.block, graph, None)
+        return Node(op.op_type, inputs, outputs, attrs, DOMAIN, op.node_name)
+
+
+def _attribute(name: str, kind: str, value: Any, op: GeOp) -> Any:
+    """An attribute of a GE op: types are numbers, lists of lists JSON."""
+    from onnx import AttributeProto, helper
+
+    if kind == "Tensor":
+        try:
+            tensor = tensor_proto(value, dtype_of_numpy(value.dtype), name)
+        except ValueError as error:
+            raise CompileError(f"attribute '{name}': {error}", subject=describe(op)) from None
+        tensor.raw_data = data_of(value)
+        return helper.make_attribute(name, tensor)
+    if kind == "ListListInt":
+        return helper.make_attribute(name, json.dumps(value))
+    types = {"Int": "INT", "Bool": "INT", "Type": "INT", "Float": "FLOAT", "String": "STRING"}
+    plain = types[kind.removeprefix("List")]
+    convert = {"INT": int, "FLOAT": float, "STRING": str}[plain]
+    if not kind.startswith("List"):
+        return attribute(name, convert(value))
+    number = AttributeProto.AttributeType.Value(f"{plain}S")
+    return helper.make_attribute(name, [convert(item) for item in value], attr_type=number)
+
+
+def weight_bytes(func: FuncOp) -> int:
+    """Bytes of all constants of a graph and its subgraphs."""
+    found = 0
+    for op in func.walk():
+        if isinstance(op, GeOp) and op.op_type in CONSTANT_TYPES:
+            tensor = tensor_of(op.results[0].type)
+            found += (tensor.size() or 0) * numpy_dtype(tensor.dtype).itemsize
+    return found
+
+
+def onnx_bytes(func: FuncOp, warn: Warn | None = None) -> bytes:
+    """A graph as the bytes of an `.onnx` file; raises CompileError for what ONNX cannot hold.
+
+    `warn` is told which ops are not standard.
+    """
+    size = weight_bytes(func)
+    if size > INLINE_LIMIT:
+        raise CompileError(
+            f"the weights have {size} bytes, expected at most {INLINE_LIMIT} in a stream; "
+            "with -o FILE.onnx they stand beside it"
+        )
+    return told(Model(func), warn).data()
+
+
+def told(model: Model, warn: Warn | None) -> Model:
+    """The model; `warn` gets a line about the ops that no standard op stands for."""
+    if warn is not None and model.foreign:
+        kinds = ", ".join(f"{kind} x {count}" for kind, count in sorted(model.foreign.items()))
+        warn(
+            f"{model.foreign.total()} ops have no standard form and are in domain {DOMAIN}: {kinds}"
+        )
+    return model
+
+
+def write_onnx(func: FuncOp, path: Path, warn: Warn | None = None) -> Path | None:
+    """Write an `.onnx` file, and beside it `<name>.data` for weights above `INLINE_LIMIT`.
+
+    Both are replaced when complete, the weights first. Returns the path of the weights.
+    """
+    from ge_xdsl.exporters.files import is_replaceable, replacing, write_bytes
+
+    if weight_bytes(func) <= INLINE_LIMIT or not is_replaceable(path):
+        write_bytes(path, onnx_bytes(func, warn))
+        return None
+    data = path.with_name(f"{path.name}.data")
+    model = told(Model(func, data.name), warn)
+    with replacing(path) as file:
+        file.write(model.data())
+        with replacing(data) as weights:
+            for block in model.blocks():
+                weights.write(block)
+    return data
