@@ -69,9 +69,14 @@ def run_passes(
     session: Session,
     watch: Watch | None = None,
     file: str = "",
+    for_device: bool = True,
 ) -> None:
-    """Run passes in place; an error that has no place of its own gets the file's name."""
+    """Run passes in place; an error that has no place of its own gets the file's name.
+
+    `for_device`: the result is for CANN, so the element types are held against its prototypes.
+    """
     from ge_xdsl.cli.failures import user_code
+    from ge_xdsl.passes.element_types import check_element_types
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.session import SessionContext
 
@@ -81,6 +86,8 @@ def run_passes(
     try:
         with user_code():
             manager.run(module)
+        if for_device:
+            check_element_types(module, session)
     except CompileError as error:
         if file:
             error.with_location(Location(file))

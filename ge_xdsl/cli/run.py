@@ -260,7 +260,8 @@ class Run:
             lowering = make_passes(",".join(stages.LOWER))
             done = {item.name for item in passes}
             passes += [item for item in lowering if item.name not in done]
-        run_passes(module, passes, self.session, file=source.file_name(self.args.input))
+        file = source.file_name(self.args.input)
+        run_passes(module, passes, self.session, file=file, for_device=False)
 
     def run_kernels(
         self, module: ModuleOp, inputs: Mapping[str, Array]

@@ -25,6 +25,8 @@ class Session:
     """What `PassContext.get_option_value` reads."""
     source: Path | None = None
     upstream_quirks: bool = False
+    strict: bool = False
+    """Whether an element type that GE's prototypes do not list is an error, not a warning."""
     recorders: list[Recorder] = field(default_factory=list[Recorder])
     messages: list[str] = field(default_factory=list[str])
     """Warnings and notes for the user, one line each, printed on stderr at the end."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
@@ -14,9 +15,12 @@ from ge_xdsl.dialects.ge.prototype import (
     Io,
     has_kind,
 )
-from ge_xdsl.dialects.ge.types import compatible, is_tensor_type, tensor_of
+from ge_xdsl.dialects.ge.prototypes import prototype_of
+from ge_xdsl.dialects.ge.types import DataType, compatible, is_tensor_type, tensor_of
 
 if TYPE_CHECKING:
+    from xdsl.ir import SSAValue
+
     from ge_xdsl.dialects.ge.op import GeOp
 
 
@@ -85,3 +89,55 @@ def check_types(op: GeOp) -> None:
     for i, (tensor, value) in enumerate(zip(inferred, op.results, strict=True)):
         if not compatible(tensor, tensor_of(value.type)):
             raise VerifyException(f"result #{i} is {value.type}, infer gives {tensor.type}")
+
+
+LISTED = 6
+"""Most element types that a message lists."""
+
+
+def foreign_element_type(op: GeOp) -> str:
+    """The first operand or result whose element type GE's table does not list for it, else ''.
+
+    GE's own ops only: the prototype of a class that users register tells no types. An undefined
+    type passes, and so does any where the table lists none.
+    """
+    table = _element_types(op.op_type)
+    if table is None:
+        return ""
+    for what, ios, values, allowed in (
+        ("operand", op.prototype.inputs, _slots(op.operand_counts(), op.operands), table[0]),
+        ("result", op.prototype.outputs, _slots(op.result_counts(), op.results), table[1]),
+    ):
+        for slot, value in values:
+            types = allowed[slot]
+            dtype = tensor_of(value.type).dtype
+            if types and dtype not in types and dtype is not DataType.DT_UNDEFINED:
+                name = ios[slot].name
+                return f"{what} '{name}' is {dtype.name}, expected {_type_list(types)}"
+    return ""
+
+
+def _slots(counts: Sequence[int], values: Sequence[SSAValue]) -> Iterator[tuple[int, SSAValue]]:
+    """Each value with the number of the declared operand or result that it belongs to."""
+    start = 0
+    for slot, count in enumerate(counts):
+        for value in values[start : start + count]:
+            yield slot, value
+        start += count
+
+
+_Types = tuple[tuple[DataType, ...], ...]
+
+
+@cache
+def _element_types(op_type: str) -> tuple[_Types, _Types] | None:
+    """The element types of each operand and result in GE's table; None when it lists none."""
+    proto = prototype_of(op_type)
+    if proto is None or not any(io.dtypes for io in (*proto.inputs, *proto.outputs)):
+        return None
+    return tuple(io.dtypes for io in proto.inputs), tuple(io.dtypes for io in proto.outputs)
+
+
+def _type_list(types: Sequence[DataType]) -> str:
+    names = [dtype.name for dtype in types[:LISTED]]
+    return ", ".join(names) + (", ..." if len(types) > LISTED else "")
