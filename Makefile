@@ -5,13 +5,14 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.installed
 CORES  ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1)")
 
-.PHONY: help setup demo test lint types pytest filecheck bench nightly format clean
+.PHONY: help setup demo test lint types pytest filecheck bench nightly docs format clean
 
 help:
 	@echo "make demo       a real model through user passes, compared with onnxruntime, priced"
 	@echo "make test       lint, types, lit and pytest (what .ci/run calls)"
 	@echo "make bench      the benchmarks, JSON on standard output"
 	@echo "make nightly    longer sweeps: real models, many random graphs, engine rules dropped in turn"
+	@echo "make docs       docs/ops/: a page per family of ops, from the registry"
 	@echo "make format     ruff format and the fixes it can make"
 
 setup: $(STAMP)
@@ -47,6 +48,9 @@ nightly: $(STAMP)
 	GE_XDSL_NIGHTLY=1 $(BIN)/python -m pytest -n $(CORES) --dist loadfile
 	$(BIN)/python tests/mutation/mutate.py
 	$(BIN)/python -m benchmarks
+
+docs: $(STAMP)
+	$(BIN)/python tools/write_op_docs.py
 
 format: $(STAMP)
 	$(BIN)/ruff check --fix .

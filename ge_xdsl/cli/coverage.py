@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 from ge_xdsl.errors import UsageError
@@ -42,7 +45,30 @@ def coverage() -> dict[str, Any]:
         "op types with shape inference": sorted(n for n, c in classes.items() if c.has_infer()),
         "op types with values": sorted(n for n, c in classes.items() if c.has_evaluate()),
         "op types with a lowering to aicore": sorted(lowered_op_types()),
+        "op types that importers make": sorted(made_by_importers()),
         "ONNX ops imported": sorted(CONVERTERS),
         **{name: sorted(rule.name for rule in found) for name, found in rules.items()},
         "targets": list(target_names()),
     }
+
+
+@cache
+def made_by_importers() -> dict[str, list[str]]:
+    """Op type -> the importer files that name it (`onnx/conv`), read from their sources.
+
+    A name in a table or a call counts; so does one that is only compared with, which is rare.
+    """
+    from ge_xdsl import importers
+    from ge_xdsl.dialects.ge.prototypes import known_ops
+
+    known = set(known_ops())
+    root = Path(importers.__file__).parent
+    found: dict[str, list[str]] = {}
+    for path in sorted(root.glob("*/*.py")):
+        if path.name == "table.py":
+            continue  # the foreign ops' names, not GE's
+        tree = ast.parse(path.read_text())
+        words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)}
+        for word in sorted(word for word in words if isinstance(word, str) and word in known):
+            found.setdefault(word, []).append(path.relative_to(root).with_suffix("").as_posix())
+    return found
