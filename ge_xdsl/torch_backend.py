@@ -56,7 +56,9 @@ class CompiledGraph:
         import ge_xdsl
         from ge_xdsl.importers.torch.reader import import_fx
 
-        self.graph: ImportedGraph = import_fx(graph_module)
+        modes = import_module("torch.utils._python_dispatch")
+        with modes._disable_current_modes():  # constants are real tensors, not fake ones
+            self.graph: ImportedGraph = import_fx(graph_module)
         self.report = ge_xdsl.optimize(self.graph.module, options=options)
 
     def __call__(self, arguments: list[Any]) -> list[Any]:

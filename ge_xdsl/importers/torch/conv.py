@@ -16,13 +16,11 @@ FORMATS = {1: "NCHW", 2: "NCHW", 3: "NCDHW"}
 
 def convolution(call: Call, g: TorchBuilder) -> SSAValue:
     """Conv2D, Conv3D, Conv2DTranspose or Conv3DTranspose; a 1-D one between Unsqueeze and Squeeze
-    of dimension 2, one without a batch dimension with one of 1"""
+    of dimension 2"""
     x, weight, bias = call.value("input"), call.value("weight"), call.optional("bias")
     rank = g.rank(weight, "convolution") - 2
     if rank not in FORMATS:
         call.fail(f"the weight has rank {rank + 2}, expected 3 to 5 (1-D to 3-D)")
-    if len(g.shape(x) or ()) == rank + 1:
-        call.fail(f"the input is {g.tensor_text(x)}, expected a batch dimension")
     if rank == 1:
         x, weight = (g.part("Unsqueeze", value, axes=[2]) for value in (x, weight))
     wide = 3 if rank == 3 else 2

@@ -40,6 +40,14 @@ def fill(call: Call, g: TorchBuilder) -> SSAValue:
     return g.op("Fill", g.sizes(dims), value)
 
 
+def overwrite(call: Call, g: TorchBuilder) -> SSAValue:
+    """BroadcastTo of what is written over all elements of a tensor"""
+    source = call.raw("src") if base_of(call) == "copy" else call.raw("value")
+    x = call.value("self")
+    dims = [g.known_dim(x, k) for k in range(g.rank(x, "copy"))]
+    return g.broadcast(g.operand(source, call.dtype), dims, call.name)
+
+
 def _number(call: Call, base: str) -> Operand:
     if "fill_value" in call.args:
         return call.raw("fill_value")
@@ -71,5 +79,7 @@ TABLE: dict[str, Converter] = {
         fill,
     ),
     "arange": arange,
+    "copy": overwrite,
+    "fill": overwrite,
     "scalar_tensor": scalar,
 }  # fmt: skip

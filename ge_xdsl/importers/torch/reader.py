@@ -56,7 +56,7 @@ def import_exported(program: Any) -> ModuleOp:
     states: list[tuple[str, Any]] = []
     for spec, result in zip(signature.output_specs, results, strict=True):
         if spec.kind.name == "USER_OUTPUT":
-            user.append((getattr(spec.arg, "name", "output"), result))
+            user.append((getattr(spec.arg, "name", "") or "output", result))
         else:
             states.append((spec.target or spec.arg.name, result))
     return importer.finish([(n, v) for n, v in (*user, *states) if v is not None])

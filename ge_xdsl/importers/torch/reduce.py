@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from xdsl.ir import SSAValue
@@ -71,6 +72,17 @@ def extremum(call: Call, g: TorchBuilder) -> SSAValue | Sequence[SSAValue]:
     return [values, g.part("Unsqueeze", place, axes=[axis]) if call.flag("keepdim") else place]
 
 
+def norm(call: Call, g: TorchBuilder) -> SSAValue:
+    """LpNormV2; of order infinity ReduceMax of Abs"""
+    x, order = g.cast(call.value("self"), call.dtype), float(call.number("ord"))
+    axes, keep = g.axes_of(call.integers("dim"), x), call.flag("keepdim")
+    if order == math.inf:
+        return g.op("ReduceMax", g.part("Abs", x), g.helper(axes, "int32"), keep_dims=keep)
+    if order <= 0:
+        call.fail(f"argument 'ord' is {order}, expected one above 0")
+    return g.op("LpNormV2", x, p=order, axes=axes, keepdim=keep, epsilon=0.0)
+
+
 def spread(call: Call, g: TorchBuilder) -> SSAValue | Sequence[SSAValue]:
     """ReduceSum of the squares of x - ReduceMean(x), over the count less the correction: its Sqrt
     for std, with the mean for var_mean"""
@@ -105,6 +117,7 @@ TABLE: dict[str, Converter] = {
     "amax": reduce,
     "amin": reduce,
     "any": truth,
+    "linalg_vector_norm": norm,
     "max": extremum,
     "mean": reduce,
     "min": extremum,

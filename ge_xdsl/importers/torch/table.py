@@ -37,8 +37,8 @@ FAMILIES: dict[str, str] = {
     ),
     "gather": "embedding gather index index_select",
     "index": (
-        "arange empty empty_like full full_like new_full new_ones new_zeros ones ones_like "
-        "scalar_tensor zeros zeros_like"
+        "arange copy empty empty_like fill full full_like new_full new_ones new_zeros ones "
+        "ones_like scalar_tensor zeros zeros_like"
     ),
     "matmul": "addmm baddbmm bmm dot linear matmul mm mv",
     "norm": (
@@ -49,7 +49,7 @@ FAMILIES: dict[str, str] = {
         "_adaptive_avg_pool2d adaptive_avg_pool2d avg_pool2d avg_pool3d max_pool2d_with_indices"
     ),
     "rearrange": "flip pixel_shuffle roll",
-    "reduce": "all amax amin any max mean min prod std sum var var_mean",
+    "reduce": "all amax amin any linalg_vector_norm max mean min prod std sum var var_mean",
     "resize": "upsample_bilinear2d upsample_nearest2d",
     "scatter": "scatter scatter_add select_scatter slice_scatter",
     "shape": (
