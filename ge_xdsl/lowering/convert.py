@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.lowering import conv, elementwise, matmul, pool, views
+from ge_xdsl.lowering import conv, elementwise, matmul, moves, pool, views
 from ge_xdsl.lowering.unit import Kernels, Placer, Unit
 from ge_xdsl.targets import Target, target
 
@@ -38,6 +38,7 @@ FAMILIES: dict[str, Family] = {
     **dict.fromkeys(sorted(matmul.TYPES), matmul),
     **dict.fromkeys(sorted(conv.TYPES), conv),
     **dict.fromkeys(sorted(pool.TYPES), pool),
+    **dict.fromkeys(sorted(moves.TYPES), moves),
     **dict.fromkeys(sorted(views.TYPES), views),
 }
 """Op type -> the file that lowers it; the others are chained by `elementwise`."""
@@ -88,7 +89,7 @@ def _units(ops: Sequence[Operation], chip: Target) -> list[Unit]:
     for op in ops:
         takes = False
         if isinstance(op, GeOp) and op not in fused:
-            family = FAMILIES.get(op.op_type)
+            family = _family(op, chip)
             why = (family or elementwise).reason(op, chip)
             if why and op.op_type not in SILENT:
                 op.attributes[REASON] = StringAttr(why)
@@ -100,6 +101,13 @@ def _units(ops: Sequence[Operation], chip: Target) -> list[Unit]:
         eligible.append(takes)
     units += elementwise.units(ops, eligible, chip)
     return units
+
+
+def _family(op: GeOp, chip: Target) -> Family | None:
+    """The file that lowers an op; None when it is chained, which is tried first."""
+    family = FAMILIES.get(op.op_type)
+    chains = family is not None and op.op_type in elementwise.RECIPES
+    return None if chains and not elementwise.reason(op, chip) else family
 
 
 def _place(unit: Unit, kernels: Kernels, replaced: dict[SSAValue, SSAValue]) -> None:

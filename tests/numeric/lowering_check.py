@@ -1,5 +1,7 @@
 """Lower a graph, run its tile program and hold the results against the whole-tensor run."""
 
+import re
+
 import numpy as np
 
 from ge_xdsl.dialects.aicore.legality import check
@@ -63,9 +65,8 @@ def graph(ops, results, **types):
         call, result = call.rsplit(" -> ", 1)
         name, rest = call.split("(", 1)
         args, attrs = rest.split(")", 1)
-        operands = [a.strip() for a in args.split(",") if a.strip()]
-        right = ", ".join(a.replace("=", " = %") if "=" in a else f"%{a}" for a in operands)
-        operands = [a.split("=")[-1] for a in operands]
+        operands = re.findall(r"(\w+)(?=[,\]]|$)", args)
+        right = re.sub(r"(\w+)(?=[,\]]|$)", r"%\1", args).replace("=", " = ")
         outs = [f"tensor<{t.strip()}>" for t in result.split(",")]
         outs_text = outs[0] if len(outs) == 1 else f"({', '.join(outs)})"
         known |= dict(zip((m.strip() for m in made.split(",")), outs, strict=True))

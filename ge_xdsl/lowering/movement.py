@@ -1,0 +1,191 @@
+"""Kernels that only move elements: strided copies through UB, tiles turned where rows change.
+
+for each copy, for each tile, dealt to the vector cores:
+    copy_gm_ub; vtranspose when the runs of source and destination lie along other dimensions;
+    copy_ub_gm
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from xdsl.ir import Block, SSAValue
+
+from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
+from ge_xdsl.dialects.aicore.op import Index
+from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
+from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.aicore.vector import VdupOp, VtransposeOp
+from ge_xdsl.dialects.aicore.view import StridedOp
+from ge_xdsl.lowering.matmul import alloc
+from ge_xdsl.lowering.tiling import BUFFERS, Slot, turn_tiling, vector_tiling
+from ge_xdsl.targets.target import Target
+
+Ints = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """Where the elements of a copy lie in an argument of the kernel."""
+
+    arg: int
+    """Number of the argument, those that are read first."""
+    offset: int
+    strides: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """dst[i] = src[i] for all i in `shape`; without a source the kernel's fill value."""
+
+    shape: Ints
+    src: Side | None
+    dst: Side
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """A kernel's copies. Arguments are flat: sizes in elements, those that are read first."""
+
+    element: str
+    inputs: Ints
+    outputs: Ints
+    copies: tuple[Copy, ...]
+    value: float = 0.0
+
+
+def contiguous(shape: Sequence[int]) -> Ints:
+    """The strides of a row-major array."""
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+def merged(copy: Copy) -> Copy:
+    """The copy with neighbouring dimensions merged where both sides allow it, ones dropped."""
+    src = copy.src.strides if copy.src else copy.dst.strides
+    dims: list[tuple[int, int, int]] = []
+    for item in zip(copy.shape, src, copy.dst.strides, strict=True):
+        dim, s, d = item
+        if dim == 1:
+            continue
+        if dims and dims[-1][1] == s * dim and dims[-1][2] == d * dim:
+            dims[-1] = (dims[-1][0] * dim, s, d)
+        else:
+            dims.append(item)
+    dims = dims or [(1, 1, 1)]
+    return _rebuilt(copy, dims)
+
+
+def _rebuilt(copy: Copy, dims: Sequence[tuple[int, int, int]]) -> Copy:
+    """A copy of the same sides with other dimensions (size, source stride, destination stride)."""
+    shape, src, dst = (tuple(part) for part in zip(*dims, strict=True))
+    source = None if copy.src is None else Side(copy.src.arg, copy.src.offset, src)
+    return Copy(shape, source, Side(copy.dst.arg, copy.dst.offset, dst))
+
+
+def movement_kernel(name: str, movement: Movement, target: Target) -> KernelOp:
+    """The kernel of a movement."""
+    sizes = [*movement.inputs, *movement.outputs]
+    block = Block(arg_types=[Tile((n,), movement.element, "gm").type for n in sizes])
+    for i, arg in enumerate(block.args):
+        reads = len(movement.inputs)
+        arg.name_hint = f"x{i}" if i < reads else f"y{i - reads}"
+    count = 1
+    for copy in movement.copies:
+        count = max(count, _Loop(merged(copy), movement, block, target).fill())
+    blocks = min(count, target.vector_cores)
+    return KernelOp.make(name, "vector", blocks, len(movement.outputs), block)
+
+
+class _Loop:
+    """The loop of one copy."""
+
+    def __init__(self, copy: Copy, movement: Movement, block: Block, target: Target) -> None:
+        self.copy = copy
+        self.movement = movement
+        self.block = block
+        self.target = target
+        self.element = movement.element
+
+    def fill(self) -> int:
+        """Add the loop; its number of iterations."""
+        copy = self.copy
+        src = copy.src.strides if copy.src else copy.dst.strides
+        if (src[-1], copy.dst.strides[-1]) == (1, 1):
+            return self.rows(copy)
+        size = Tile((1,), self.element, "gm").size
+        across = next((i for i, s in enumerate(src) if s == 1), -1)
+        if copy.dst.strides[-1] == 1 and across >= 0 and size in (1, 2, 4) and src[-1]:
+            return self.turned(across)
+        # runs of one element
+        dims = list(zip(copy.shape, src, copy.dst.strides, strict=True))
+        return self.rows(_rebuilt(copy, [*dims, (1, 1, 1)]))
+
+    def strided(self, side: Side, shape: Ints, strides: Ints) -> SSAValue:
+        """A view of an argument."""
+        arg = self.block.args[side.arg]
+        view = StridedOp.make(arg, side.offset, strides, Tile(shape, self.element, "gm"))
+        view.results[0].name_hint = f"{arg.name_hint}_view"
+        self.block.add_op(view)
+        return view.results[0]
+
+    def rows(self, copy: Copy) -> int:
+        """Runs on both sides along the last dimension."""
+        shape, src, dst = copy.shape, copy.src, copy.dst
+        pairs = [(side, side.strides) for side in (src, dst) if side is not None]
+        if len(shape) == 1:
+            shape, pairs = (1, *shape), [(side, (s[0] * shape[0], *s)) for side, s in pairs]
+        tile = vector_tiling(shape, [Slot(self.element, True, True, BUFFERS)], self.target)
+        views = [self.strided(side, shape, strides) for side, strides in pairs]
+        loop, origins, lengths = self.loop(shape, tile)
+        body = loop.body
+        buffers = 1 if src is None else BUFFERS
+        room = alloc(body, Tile(tile, self.element, "ub"), "t0", buffers)
+        if src is None:
+            body.add_op(VdupOp.build(room, sizes=lengths, value=self.movement.value))
+        else:
+            body.add_op(CopyGmUbOp.build(views[0], room, offsets=origins, sizes=lengths))
+        body.add_op(CopyUbGmOp.build(room, views[-1], offsets=origins, sizes=lengths))
+        return _count(shape, tile)
+
+    def loop(self, shape: Ints, tile: tuple[int, int]) -> tuple[ForOp, list[Index], list[Index]]:
+        """The loop over tiles, its origins, and the lengths of a tile."""
+        steps = (*(1 for _ in shape[:-2]), *tile)
+        names = [*(f"d{i}" for i in range(len(shape) - 2)), "r", "c"]
+        loop = ForOp.make(shape, steps, names, over_cores=True)
+        self.block.add_op(loop)
+        rank = len(shape)
+        origins: list[Index] = [loop.origin(i) for i in range(rank)]
+        return loop, origins, [loop.length(rank - 2), loop.length(rank - 1)]
+
+    def turned(self, across: int) -> int:
+        """Source runs along dimension `across`, destination runs along the last one."""
+        copy = self.copy
+        assert copy.src is not None
+        lead = [i for i in range(len(copy.shape) - 1) if i != across]
+        order = [*lead, len(copy.shape) - 1, across]
+        shape = tuple(copy.shape[i] for i in order)
+        size = Tile((1,), self.element, "gm").size
+        tile = turn_tiling(prod(shape[:-2]), shape[-2], shape[-1], size, self.target)
+        source = self.strided(copy.src, shape, tuple(copy.src.strides[i] for i in order))
+        flipped = [*lead, across, len(copy.shape) - 1]
+        result = self.strided(
+            copy.dst,
+            tuple(copy.shape[i] for i in flipped),
+            tuple(copy.dst.strides[i] for i in flipped),
+        )
+        loop, origins, lengths = self.loop(shape, tile)
+        body = loop.body
+        taken = alloc(body, Tile(tile, self.element, "ub"), "t0", BUFFERS)
+        turned = alloc(body, Tile(tile[::-1], self.element, "ub"), "t1", BUFFERS)
+        body.add_op(CopyGmUbOp.build(source, taken, offsets=origins, sizes=lengths))
+        body.add_op(VtransposeOp.build(taken, turned, sizes=lengths))
+        places = [*origins[:-2], origins[-1], origins[-2]]
+        body.add_op(CopyUbGmOp.build(turned, result, offsets=places, sizes=lengths[::-1]))
+        return _count(shape, tile)
+
+
+def _count(shape: Ints, tile: tuple[int, int]) -> int:
+    rows, cols = shape[-2:]
+    return prod(shape[:-2]) * -(-rows // tile[0]) * -(-cols // tile[1])
