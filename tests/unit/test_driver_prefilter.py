@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from graph_text import graph, module_of, pattern
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from xdsl.dialects.func import FuncOp
 
@@ -73,14 +73,14 @@ def types_and_edges(func: FuncOp) -> str:
     return module_text(module)  # pyright: ignore
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=texts())
 def test_many_rules_do_what_each_does_alone(text: str) -> None:
     assert len(rules(0)) >= MANY
     assert swept(text, 0, False) == swept(text, 0, True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=texts())
 def test_fixpoint_tries_no_rule_too_few(text: str) -> None:
     """Recording every attempt switches the shortcuts off."""
@@ -114,6 +114,11 @@ SITES: dict[str, tuple[str, list[tuple[str, str]], list[int]]] = {
             ("a b\n m = Mul(a, b)\n y = Relu(m)\n return y", "a b\n return a"),
         ],
         [0, 1, 1],
+    ),
+    "reader that comes to read it": (
+        "m# = Mul(x, z)\nr# = Relu(m#)\ny# = Relu(r#)\nw# = Tanh(x)",
+        [("a b\n m = Mul(a, b)\n r = Relu(m)\n return r", "a b\n m = Mul(a, b)\n return m")],
+        [2],
     ),
     "its own results": (
         "a# = Relu(x)\nb# = Relu(a#)\nc# = Relu(b#)\ny# = Relu(c#)\nw# = Tanh(x)",
