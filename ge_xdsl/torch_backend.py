@@ -26,8 +26,10 @@ def backend(
     `options` of torch.compile are those that `PassContext.get_option_value` reads. Raises
     CompileError, which torch reports, for an operator without a conversion.
     """
+    from ge_xdsl.importers.torch.fused import fused_decompositions
+
     aot = import_module("torch._dynamo.backends.common").aot_autograd
-    decomp = import_module("torch._decomp").core_aten_decompositions()
+    core = import_module("torch._decomp").core_aten_decompositions()
 
     def compile_forward(graph_module: Any, inputs: Sequence[Any]) -> Callable[..., Any]:
         return CompiledGraph(graph_module, options)
@@ -36,7 +38,7 @@ def backend(
         fw_compiler=compile_forward,
         bw_compiler=_run_by_torch,
         inference_compiler=compile_forward,
-        decompositions=decomp,
+        decompositions={**core, **fused_decompositions()},
     )
     return compiler(graph_module, example_inputs)
 

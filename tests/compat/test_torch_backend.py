@@ -64,14 +64,25 @@ def test_convolutional_network(graphs):
     assert "Conv2D" in op_types(graphs[0])
 
 
-@torch.no_grad()
-def test_transformer_block(graphs):
-    model = nn.TransformerEncoderLayer(32, 4, 64, batch_first=True).eval()
+@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize("activation", ["relu", "gelu"])
+@pytest.mark.parametrize("gradients", [False, True])
+def test_transformer_block(graphs, norm_first, activation, gradients):
+    """Without gradients torch captures the block as one fused operator."""
+    model = nn.TransformerEncoderLayer(
+        32, 4, 64, batch_first=True, norm_first=norm_first, activation=activation
+    ).eval()
     x = normal(2, 7, 32)
-    with torch.enable_grad():  # eager takes its fused kernel only without gradients
-        expected = model(x).detach()
-        close(compiled(model)(x).detach(), expected)
+    with torch.set_grad_enabled(gradients):
+        close(compiled(model)(x), model(x))
     assert {"SoftmaxV2", "LayerNormV4"} <= set(graphs[0].report.before)
+
+
+@torch.no_grad()
+def test_fused_attention(graphs):
+    model, x = nn.MultiheadAttention(32, 4, batch_first=True).eval(), normal(2, 7, 32)
+    close(compiled(model)(x, x, x, need_weights=False)[0], model(x, x, x, need_weights=False)[0])
+    assert "SoftmaxV2" in graphs[0].report.before
 
 
 @torch.no_grad()

@@ -435,6 +435,14 @@ def test_dynamic_batch():
         check(module, [x], flat(model(x)))
 
 
+def test_resampling_with_a_dynamic_batch():
+    model = Function(lambda x: F.interpolate(x, scale_factor=2, mode="bilinear"))
+    options = {"dynamic_shapes": (({0: torch.export.Dim("batch")},),)}
+    program = exported(model, (IMAGE,), **options)
+    x = normal(3, 4, 7, 9)
+    check(gx.load(program), [x], flat(model(x)))
+
+
 def test_keywords_none_and_dynamic_sizes():
     """The keywords come in the order of the call; None is no output; shapes are computed."""
     model = Attention()

@@ -16,9 +16,10 @@ from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.importers.onnx.reader import INPUT_DIMS
 from ge_xdsl.importers.torch.builder import TorchBuilder
 from ge_xdsl.importers.torch.call import Call, is_value, shape_of_fake
+from ge_xdsl.importers.torch.fused import fused_decompositions
 from ge_xdsl.importers.torch.symbols import SYMBOLIC, convert_symbolic
 from ge_xdsl.importers.torch.table import converter_of
-from ge_xdsl.importers.torch.values import array_of_tensor, dtype_of_torch
+from ge_xdsl.importers.torch.values import array_of_tensor, dtype_of_torch, torch_module
 
 CHECKS = frozenset(
     {
@@ -37,7 +38,9 @@ def import_exported(program: Any) -> ModuleOp:
     new values of buffers that it writes, under their names. Raises CompileError for an operator
     without a conversion.
     """
-    program = program.run_decompositions()
+    table = torch_module().export.default_decompositions()
+    table.update(fused_decompositions())
+    program = program.run_decompositions(table)
     graph, signature = program.graph_module.graph, program.graph_signature
     nodes = {node.name: node for node in graph.nodes if node.op == "placeholder"}
     constants: dict[str, tuple[str, Any]] = {}

@@ -14,10 +14,10 @@ def resize(call: Call, g: TorchBuilder) -> SSAValue:
     """Resize to the size of the result, which torch knows: factors that are not the quotient of
     the sizes move the sampled points a little, and are refused"""
     x = call.value("input") if call.raw("input") is not None else call.value("self")
-    sizes = g.static_dims(call.shape, "resampling")
+    after_sizes = g.static_dims(call.shape[2:], "resampling")
+    before_sizes = g.static_dims((g.shape(x) or ())[2:], "resampling")
     given = [v for v in call.raw("scale_factors") or () if v]
-    planes = g.static_dims(g.shape(x) or (), "resampling")
-    for factor, before, after in zip(given, planes[2:], sizes[2:], strict=False):
+    for factor, before, after in zip(given, before_sizes, after_sizes, strict=False):
         if abs(factor * before - after) > 1e-6:
             call.fail(f"factor is {factor} for {before} elements, expected a whole size")
     corners = call.flag("align_corners")
@@ -29,7 +29,8 @@ def resize(call: Call, g: TorchBuilder) -> SSAValue:
     else:
         how = "align_corners" if corners else "pytorch_half_pixel"
         attrs = {"mode": "linear", "coordinate_transformation_mode": how}
-    return g.op("Resize", x, None, None, g.helper(sizes, "int64"), **attrs)
+    sizes = g.sizes([g.known_dim(x, 0), g.known_dim(x, 1), *after_sizes])
+    return g.op("Resize", x, None, None, sizes, **attrs)
 
 
 TABLE: dict[str, Converter] = dict.fromkeys(("upsample_bilinear2d", "upsample_nearest2d"), resize)
