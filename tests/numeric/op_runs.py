@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 from onnx import helper
-from op_witness import HALVES, as_operand
+from op_witness import HALVES, as_operand, read_only
 from xdsl.ir import Block
 
 from ge_xdsl.dialects.ge.op import constant_of
@@ -38,7 +38,7 @@ def run(op_type, *inputs, counts=(), node_attrs=None, **attrs):
     op = make(op_type, inputs, True, counts, node_attrs, attrs)
     arrays = [a for item in inputs if item is not None for a in _flat(item)]
     with np.errstate(all="ignore"):
-        found = op.execute([np.asarray(a) for a in arrays])
+        found = op.execute([read_only(a) for a in arrays])
     exact = [
         Tensor(tensor_of(r.type).dtype, a.shape) for r, a in zip(op.results, found, strict=True)
     ]

@@ -45,10 +45,17 @@ def build(op_type, *inputs, constant=True, **attrs):
     return op
 
 
+def read_only(array):
+    """A view that `evaluate` cannot write to: operands are read, never changed."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
 def run_ge(op_type, *inputs, constant=True, **attrs):
     """The first result; its shape and element type are checked against `infer`."""
     op = build(op_type, *inputs, constant=constant, **attrs)
-    flat = [np.asarray(a) for item in inputs for a in (item if isinstance(item, list) else [item])]
+    flat = [read_only(a) for item in inputs for a in (item if isinstance(item, list) else [item])]
     with np.errstate(all="ignore"):
         found = op.execute(flat)
     for array, value in zip(found, op.results, strict=True):
