@@ -12,8 +12,9 @@ from onnx import helper, numpy_helper
 import ge_xdsl as gx
 from ge_xdsl.cli import opt
 from ge_xdsl.dialects.ge.graph import main_function
-from ge_xdsl.dialects.ge.names import input_names
+from ge_xdsl.dialects.ge.names import OUTPUT_NAMES, input_names, set_string_list
 from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.weights import Weight, WeightAttr, const_attr
 from ge_xdsl.errors import CompileError
 from ge_xdsl.exporters.onnx import model as exporter
 from ge_xdsl.exporters.onnx import tensors
@@ -26,7 +27,7 @@ PROJECT = Path(__file__).parents[2]
 RNG = np.random.default_rng(3)
 F = RNG.uniform(0.1, 0.9, (2, 3, 4)).astype(np.float32)
 G = RNG.uniform(-2, 2, (2, 3, 4)).astype(np.float32)
-I = RNG.integers(-9, 9, (2, 3, 4))
+SIGNED = RNG.integers(-9, 9, (2, 3, 4))
 J = RNG.integers(1, 5, (2, 3, 4))
 IMAGE = RNG.standard_normal((1, 4, 6, 6)).astype(np.float32)
 
@@ -80,6 +81,9 @@ UNARY = (
     "Selu Celu LeakyRelu HardSigmoid ThresholdedRelu Softmax LogSoftmax Hardmax Shape Size Flatten "
     "NonZero"
 )
+FLOAT_PAIRS = "Add Sub Mul Div Max Min Equal Less Greater"
+INTEGER_PAIRS = "Add Sub Mul Max Min LessOrEqual GreaterOrEqual Mod"
+REDUCTIONS = "Max Mean Min Prod Sum L1 L2 LogSum LogSumExp SumSquare"
 W = RNG.standard_normal((4, 4, 3, 3)).astype(np.float32)
 C4 = RNG.uniform(0.5, 1.5, 4).astype(np.float32)
 M = RNG.standard_normal((3, 4)).astype(np.float32)
@@ -92,17 +96,17 @@ def ints(*numbers):
 
 CASES = [
     *[(op, [F], {}) for op in UNARY.split()],
-    *[(op, [F, G], {}) for op in ["Add", "Sub", "Mul", "Div", "Max", "Min", "Equal", "Less", "Greater"]],
-    *[(op, [I, J], {}) for op in ["Add", "Sub", "Mul", "Max", "Min", "LessOrEqual", "GreaterOrEqual", "Mod"]],
-    *[(op, [I > 0, J > 2], {}) for op in ["And", "Or"]],
+    *[(op, [F, G], {}) for op in FLOAT_PAIRS.split()],
+    *[(op, [SIGNED, J], {}) for op in INTEGER_PAIRS.split()],
+    *[(op, [SIGNED > 0, J > 2], {}) for op in ["And", "Or"]],
     *[(f"Reduce{n}", [F, AXES], {"consts": [1], "keepdims": k})
-      for n in ["Max", "Mean", "Min", "Prod", "Sum", "L1", "L2", "LogSum", "LogSumExp", "SumSquare"] for k in (0, 1)],
-    ("Div", [I, J], {}),
+      for n in REDUCTIONS.split() for k in (0, 1)],
+    ("Div", [SIGNED, J], {}),
     ("Pow", [F, G], {}),
     ("Sum", [F, G, F], {}),
     ("Mod", [G, F], {"fmod": 1}),
-    ("Not", [I > 0], {}),
-    ("Where", [I > 0, F, G], {}),
+    ("Not", [SIGNED > 0], {}),
+    ("Where", [SIGNED > 0, F, G], {}),
     ("Clip", [G, np.float32(-0.5), np.float32(0.5)], {"consts": [1, 2]}),
     ("Clip", [G, np.float32(0.5), np.float32(-0.5)], {"consts": [1, 2]}),
     ("Clip", [G, None, np.float32(0.5)], {}),
@@ -225,7 +229,24 @@ def test_floor_division_and_remainders_of_negative_integers():
     t = "tensor<2x3x4xi64>"
     for op in ("FloorDiv", "FloorMod", "Mod", "Div"):
         module = graph(f"%y = ge.{op}(%a, %b) : ({t}, {t}) -> {t}", t, f"%a: {t}, %b: {t}")
-        agrees(module, {"a": I, "b": np.where(I % 2 == 0, J, -J)})
+        agrees(module, {"a": SIGNED, "b": np.where(SIGNED % 2 == 0, J, -J)})
+
+
+@pytest.mark.parametrize(("start", "end"), [(6, 2**31 - 1), (-1, 1), (3, -(2**31)), (-6, 0)])
+def test_backward_slices(start, end):
+    given = {"b": start, "e": end, "s": -2}
+    consts = "".join(
+        f"%{name} = ge.Const() {{value = dense<{number}> : tensor<1xi64>}} : () -> tensor<1xi64>\n  "
+        for name, number in given.items()
+    )
+    count = len(range(*slice(start, end, -2).indices(5)))
+    y, v = f"tensor<{count}xf32>", "tensor<1xi64>"
+    body = f"%y = ge.StridedSlice(%x, %b, %e, %s) : (tensor<5xf32>, {v}, {v}, {v}) -> {y}"
+    module = graph(consts + body, y, "%x: tensor<5xf32>")
+    if start < -5:
+        assert written(module).foreign == {"StridedSlice": 1}
+    else:
+        agrees(module, {"x": np.arange(5, dtype=np.float32)})
 
 
 FOREIGN = [
@@ -366,18 +387,45 @@ def test_unknown_dimensions_stay_open():
     assert [dim.WhichOneof("value") for dim in dims] == [None, "dim_value"]
 
 
-@pytest.mark.parametrize(
-    ("body", "result", "inputs", "error"),
-    [
-        ("%y = ge.Identity(%x) : (tensor<2x!ge.qint8>) -> tensor<2x!ge.qint8>",
-         "tensor<2x!ge.qint8>", "%x: tensor<2x!ge.qint8>",
-         "graph input or output 'x': element type is DT_QINT8, expected one that ONNX has"),
-    ],
-)  # fmt: skip
-def test_what_onnx_cannot_hold_is_an_error(body, result, inputs, error):
-    with pytest.raises(CompileError) as caught:
-        written(graph(body, result, inputs))
-    assert error in str(caught.value)
+Q = "tensor<2x!ge.element<DT_QINT8>>"
+U = "tensor<2xf32>"
+
+
+def test_an_open_operand_is_an_error():
+    body = f"%x = ge.unconnected() : () -> {U}\n  %y = ge.Relu(%x) : ({U}) -> {U}"
+    with pytest.raises(CompileError, match="is an open operand, expected a value"):
+        written(graph(body, U, ""))
+
+
+def test_a_weight_without_its_store_is_an_error():
+    module, _ = standard("Add", [M, M], consts=[1])
+    const = next(op for op in main_function(module).walk() if op.name == "ge.Const")
+    const.properties["value"] = WeightAttr(Weight("gone"))
+    with pytest.raises(CompileError, match=r"ge.Const 'x1': has no data, expected its weights"):
+        written(module)
+
+
+def test_a_constant_of_another_type_is_an_error():
+    module, _ = standard("Add", [M, M], consts=[1])
+    const = next(op for op in main_function(module).walk() if op.name == "ge.Const")
+    values = np.zeros(100, np.int8)
+    const.properties["value"] = const_attr(values, "q", DataType.DT_QINT8)
+    const.update_types()
+    with pytest.raises(CompileError, match=r"ge.Const 'x1': element type is DT_QINT8, expected"):
+        written(module)
+
+
+def test_names_that_inputs_and_outputs_share_are_an_error():
+    module = graph(f"%y = ge.Relu(%x) : ({T}) -> {T}", T)
+    set_string_list(main_function(module), OUTPUT_NAMES, ["x"])
+    with pytest.raises(CompileError, match="two inputs or outputs are named 'x', expected one"):
+        written(module)
+
+
+def test_an_input_of_a_type_that_onnx_lacks_is_an_error():
+    module = graph(f"%y = ge.Identity(%x) : ({Q}) -> {Q}", Q, f"%x: {Q}")
+    with pytest.raises(CompileError, match=r"output 'x': element type is DT_QINT8, expected one"):
+        written(module)
 
 
 def test_element_types_are_those_of_the_importer():

@@ -173,6 +173,8 @@ def same_select(op: GeOp, g: Graph) -> str:
 def masked_fill(op: GeOp, g: Graph) -> str:
     """Where(mask, value, x)"""
     x, mask, value = map(g.of, op.operands)
+    if g.rank(op.operands[2]):
+        value = g.add("Reshape", value, g.ints([]))
     return g.add("Where", mask, value, x, dtype=g.types[x])
 
 

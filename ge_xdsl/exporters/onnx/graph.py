@@ -187,8 +187,8 @@ class Graph:
         """A value in another element type."""
         if self.types[name] == dtype:
             return name
-        if not type_name(dtype):
-            raise NoFormError(f"ONNX has no {dtype.name}")
+        if not type_name(dtype) or "COMPLEX" in dtype.name:
+            raise NoFormError(f"Cast does not give {dtype.name}")
         return self.add("Cast", name, dtype=dtype, to=number_of(dtype))
 
     def long(self, value: SSAValue) -> str:

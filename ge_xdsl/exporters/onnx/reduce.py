@@ -15,7 +15,9 @@ SAME = "ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd R
 
 
 def axes_of(op: GeOp, g: Graph) -> tuple[str, bool]:
-    """The axes as an i64 vector, and whether there are none."""
+    """The axes as an i64 vector, and whether there are none; a scalar has none to name."""
+    if not g.rank(op.operands[0]):
+        raise NoFormError("x is a scalar")
     if len(op.operands) < 2:
         listed = list(op.get_attr("axes"))
         return (g.ints(listed) if listed else ""), not listed

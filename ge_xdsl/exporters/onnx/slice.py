@@ -22,31 +22,34 @@ def _given(op: GeOp, name: str) -> SSAValue | None:
 def strided_slice(op: GeOp, g: Graph) -> str:
     """Slice; backwards only where a start before the first element cannot come up"""
     g.defaults(op)
-    strides = _given(op, "strides")
+    found = {
+        name: _given(op, name) if name in op.prototype.input_index else None
+        for name in ("begin", "end", "axes", "strides")
+    }
+    inputs = [g.of(op.operands[0]), *("" if v is None else g.long(v) for v in found.values())]
+    strides = found["strides"]
     if strides is not None:
         steps = g.known(strides)
         if min(steps, default=1) < 0:
-            _check_backwards(op, g)
-    names = ("x", "begin", "end", "axes", "strides")
-    values = [_given(op, name) if name in op.prototype.input_index else None for name in names]
-    inputs = [g.of(values[0]), *("" if v is None else g.long(v) for v in values[1:])]
-    if not inputs[3] and inputs[4]:
-        inputs[3] = g.ints(range(g.dims(strides)[0] if strides is not None else 0))
+            inputs[2] = g.ints(_ends_backwards(op, g, found, steps))
+        if found["axes"] is None:
+            inputs[3] = g.ints(range(len(steps)))
     return g.add("Slice", *inputs)
 
 
-def _check_backwards(op: GeOp, g: Graph) -> None:
-    """Starts that count from the end and lie before the first element differ."""
-    x, begin, axes = (_given(op, name) if name in op.prototype.input_index else None
-                      for name in ("x", "begin", "axes"))  # fmt: skip
-    starts = g.known(begin)
-    if min(starts, default=0) >= 0:
-        return
-    assert x is not None
-    shape = g.dims(x)
-    places = range(len(starts)) if axes is None else g.known(axes)
-    if any(start < -shape[place] for start, place in zip(starts, places, strict=True)):
+def _ends_backwards(
+    op: GeOp, g: Graph, found: dict[str, SSAValue | None], steps: list[int]
+) -> list[int]:
+    """Ends that do not exceed the dimension: onnxruntime takes a huge one for the other end.
+
+    Declines starts that count from the end and lie before the first element, which differ.
+    """
+    starts, ends, shape = g.known(found["begin"]), g.known(found["end"]), g.dims(op.operands[0])
+    places = list(range(len(steps))) if found["axes"] is None else g.known(found["axes"])
+    sizes = [shape[place] for place in places]
+    if any(start < -size for start, size in zip(starts, sizes, strict=True)):
         raise NoFormError("a slice starts before the first element")
+    return [min(end, size) for end, size in zip(ends, sizes, strict=True)]
 
 
 def plain_slice(op: GeOp, g: Graph) -> str:
