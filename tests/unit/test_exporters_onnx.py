@@ -1,6 +1,7 @@
 """ONNX out: standard ops give onnxruntime's numbers, everything else stays in GE's own domain."""
 
 import runpy
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -236,7 +237,8 @@ def test_floor_division_and_remainders_of_negative_integers():
 def test_backward_slices(start, end):
     given = {"b": start, "e": end, "s": -2}
     consts = "".join(
-        f"%{name} = ge.Const() {{value = dense<{number}> : tensor<1xi64>}} : () -> tensor<1xi64>\n  "
+        f"%{name} = ge.Const() {{value = dense<{number}> : tensor<1xi64>}} : () -> "
+        "tensor<1xi64>\n  "
         for name, number in given.items()
     )
     count = len(range(*slice(start, end, -2).indices(5)))
@@ -438,3 +440,10 @@ def test_element_types_are_those_of_the_importer():
 def test_the_bytes_do_not_change():
     module, _ = standard("Gelu", [G], opset=20)
     assert len({written(module).data() for _ in range(2)}) == 1
+
+
+def test_without_the_onnx_package_it_says_what_to_install(monkeypatch):
+    module = graph(f"%y = ge.Relu(%x) : ({T}) -> {T}", T)
+    monkeypatch.setitem(sys.modules, "onnx", None)
+    with pytest.raises(CompileError, match=r"onnx is not installed, expected the extra: pip"):
+        exporter.Model(main_function(module))

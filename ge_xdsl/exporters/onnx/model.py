@@ -59,7 +59,12 @@ class Model:
     """
 
     def __init__(self, func: FuncOp, location: str = "") -> None:
-        from onnx import helper
+        try:
+            from onnx import helper
+        except ImportError:
+            raise CompileError(
+                "onnx is not installed, expected the extra: pip install 'ge_xdsl[onnx]'"
+            ) from None
 
         self.names = Names()
         self.location = location
