@@ -427,7 +427,9 @@ class ClipByValueOp(Ternary):
     def evaluate(self, x: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
         import numpy as np
 
-        return np.maximum(np.minimum(x, clip_value_max), clip_value_min)
+        y = np.asarray(np.minimum(x, clip_value_max))
+        fits = clip_value_min.ndim == 0 and clip_value_min.dtype == y.dtype
+        return np.maximum(y, clip_value_min, out=y if fits else None)
 
 
 class LerpOp(Ternary):
