@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 from xdsl.ir import SSAValue
@@ -34,26 +34,58 @@ def gather(call: Call, g: TorchBuilder) -> SSAValue:
 def index(call: Call, g: TorchBuilder) -> SSAValue:
     """GatherV2 for one index tensor; for several GatherNd of their tuples, with the indexed
     dimensions first and moved back to where the first one was when they are neighbours"""
-    x = call.value("self")
-    given = cast("Sequence[Any]", call.raw("indices"))
-    places = {k: v for k, v in enumerate(given) if v is not None}
-    if any(g.dtype(v) in (DataType.DT_BOOL, DataType.DT_UINT8) for v in places.values()):
-        call.fail("index is a mask, expected integers")
+    x, places = call.value("self"), _places(call, g)
     if len(places) == 1:
         ((axis, tensor),) = places.items()
         axis_value = g.helper(axis, "int32")
         return g.op("GatherV2", x, tensor, axis_value, negative_index_support=True)
-    axes = list(places)
-    rank = g.rank(x, "index")
-    rest = [k for k in range(rank) if k not in places]
-    front = g.transpose(x, [*axes, *rest])
+    front = _front(g, x, places)
     found = g.part("GatherNd", front, _tuples(g, front, list(places.values())))
-    width = len(call.shape) - len(rest)
-    first = axes[0]
-    if first == 0 or axes != list(range(first, first + len(axes))):
-        return found
-    perm = [*range(width, width + first), *range(width), *range(width + first, len(call.shape))]
-    return g.transpose(found, perm)
+    rank = len(call.shape)
+    width = rank - (g.rank(x, "index") - len(places))
+    first = _start(places)
+    return g.transpose(
+        found, [*range(width, width + first), *range(width), *range(width + first, rank)]
+    )
+
+
+def index_put(call: Call, g: TorchBuilder) -> SSAValue:
+    """TensorScatterUpdate, or TensorScatterAdd to accumulate, with the indexed dimensions first;
+    Transpose back"""
+    x, values, places = call.value("self"), call.value("values"), _places(call, g)
+    front = _front(g, x, places)
+    tuples = _tuples(g, front, list(places.values()))
+    axes, rank = list(places), g.rank(x, "index_put")
+    width, first = len(g.shape(tuples) or ()) - 1, _start(places)
+    kept = [g.known_dim(front, len(axes) + k) for k in range(rank - len(axes))]
+    spread = [g.known_dim(tuples, k) for k in range(width)]
+    values = g.broadcast(values, [*kept[:first], *spread, *kept[first:]])
+    order = [*range(first, first + width), *range(first), *range(first + width, width + len(kept))]
+    op_type = "TensorScatterAdd" if call.flag("accumulate") else "TensorScatterUpdate"
+    found = g.part(op_type, front, tuples, g.transpose(values, order))
+    moved = [*axes, *(k for k in range(rank) if k not in places)]
+    return g.transpose(found, [moved.index(k) for k in range(rank)])
+
+
+def _places(call: Call, g: TorchBuilder) -> dict[int, SSAValue]:
+    """Dimension -> its index tensor."""
+    given = cast("Sequence[Any]", call.raw("indices"))
+    places = {k: v for k, v in enumerate(given) if v is not None}
+    if any(g.dtype(v) in (DataType.DT_BOOL, DataType.DT_UINT8) for v in places.values()):
+        call.fail("index is a mask, expected integers")
+    return places
+
+
+def _front(g: TorchBuilder, x: SSAValue, places: Mapping[int, SSAValue]) -> SSAValue:
+    """x with the indexed dimensions first."""
+    rest = [k for k in range(g.rank(x, "index")) if k not in places]
+    return g.transpose(x, [*places, *rest])
+
+
+def _start(places: Mapping[int, SSAValue]) -> int:
+    """Where torch puts the dimensions of the index tensors: in place of neighbours, else first."""
+    axes = list(places)
+    return axes[0] if axes == list(range(axes[0], axes[0] + len(axes))) else 0
 
 
 def _tuples(g: TorchBuilder, front: SSAValue, tensors: Sequence[SSAValue]) -> SSAValue:
@@ -75,5 +107,6 @@ TABLE: dict[str, Converter] = {
     "embedding": embedding,
     "gather": gather,
     "index": index,
+    "index_put": index_put,
     "index_select": index_select,
 }

@@ -35,7 +35,7 @@ FAMILIES: dict[str, str] = {
         "add addcdiv addcmul clamp clamp_max clamp_min div floor_divide fmod maximum minimum mul "
         "pow remainder rsub sub"
     ),
-    "gather": "embedding gather index index_select",
+    "gather": "embedding gather index index_put index_select",
     "index": (
         "arange copy empty empty_like fill full full_like new_full new_ones new_zeros ones "
         "ones_like scalar_tensor zeros zeros_like"
