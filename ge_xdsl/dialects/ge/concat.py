@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import (
     GeOp,
@@ -16,7 +17,6 @@ from ge_xdsl.dialects.ge.op import (
     variadic,
     variadic_result,
 )
-from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.operands import check_index, known_int, known_ints
 from ge_xdsl.dialects.ge.shapes import add_dims, merge_dim, normalize_axis
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
