@@ -99,9 +99,9 @@ def load(path: str | Path | Any, *, input_format: str = "") -> ModuleOp:
 def save(module: ModuleOp, path: str | Path) -> None:
     """Write a module in the format that the file's ending selects.
 
-    `.mlir` has its weights in a `.safetensors` file beside it, `.onnx` more than 1 GiB of them in
-    a `.data` file. Ops without an exact standard form are in the domain `ai.ge` there. `.air` and `.txt` hold GE's own
-    graph, `.pbtxt` GE's dump for viewers.
+    `.mlir` has its weights in a `.safetensors` file beside it, `.onnx` more than 1 GiB of them
+    in a `.data` file. Ops without an exact standard form are in the domain `ai.ge` there.
+    `.air` and `.txt` hold GE's own graph, `.pbtxt` GE's dump for viewers.
     """
     from ge_xdsl.exporters import save_module
 

@@ -40,8 +40,8 @@ def parser() -> Parser:
     made.add_argument(
         "--emit",
         metavar="FORMAT",
-        help="mlir, onnx, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o says; "
-        "patterns: those of --load as text",
+        help="mlir, onnx, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o "
+        "says; patterns: those of --load as text",
     )
     flags = {
         "--print-op-generic": "print ops in MLIR's generic form",
