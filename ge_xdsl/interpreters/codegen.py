@@ -33,6 +33,7 @@ from ge_xdsl.dialects.aicore.move import (
 )
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.dialects.aicore.vector import (
     VbinaryOp,
@@ -133,6 +134,8 @@ class KernelSource:
                 name, shape = self.name(op.results[0]), tile_of(op.results[0]).shape
                 view = f"strided({op.offset}, {op.strides}, {list(shape)})"
                 self.emit(depth, f"{name} = {self.name(op.operands[0])}.{view}")
+            elif isinstance(op, SetFlagOp | WaitFlagOp | PipeBarrierOp):
+                continue  # one core's instructions run in program order
             elif type(op) in _STATEMENTS:
                 self.emit(depth, _STATEMENTS[type(op)](self, op))
             else:

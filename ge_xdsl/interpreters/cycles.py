@@ -2,9 +2,10 @@
 
 Every pipe runs its instructions in program order and the pipes run side by side. An instruction
 starts when its pipe is free, what it reads is complete, and the buffer it writes is no longer in
-use. That order is taken from the buffers themselves, as if the cheapest sufficient set of flags
-were there: there are no set_flag and wait_flag ops in the IR yet, and the cycle that each takes
-is not counted. Loop iterations that repeat a state of the pipes are not simulated again.
+use. A flag is set when all that its pipe was given before is complete, and holds the waiting pipe
+until then; each set and each wait takes a cycle of its pipe. In a kernel without flags the order
+comes from the buffers alone. Loop iterations that repeat a state of the pipes are not simulated
+again.
 
 HBM is shared by all cores: bytes that miss L2 and written bytes that L2 does not absorb take
 their time at the HBM bandwidth, and (core^p + hbm^p)^(1/p) joins it with the core's. Every kernel
@@ -21,6 +22,7 @@ from xdsl.ir import Block, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, tile_order
+from ge_xdsl.dialects.aicore.sync import ALL, Flag, PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.interpreters.timing import PIPES, KernelTiming
 from ge_xdsl.interpreters.traffic import Traffic, traffic_of
 from ge_xdsl.targets import Target
@@ -30,6 +32,9 @@ TOLERANCE = 1e-6
 """Two states of the pipes are the same when no time differs by more, in cycles."""
 BUSY_BOUND = 0.7
 """A pipe that is busy for this share of the time is what the kernel is bound by."""
+
+FLAG_CYCLES = 1.0
+"""Cycles of a pipe that a set, a wait or a barrier takes."""
 
 Lengths = tuple[int, ...]
 
@@ -76,6 +81,13 @@ class CoreSimulation:
     costs: dict[tuple[Instruction, Lengths], Cost] = field(
         default_factory=dict[tuple[Instruction, Lengths], Cost]
     )
+    done: dict[str, float] = field(default_factory=lambda: dict.fromkeys(PIPES, 0.0))
+    """When all that a pipe was given so far is complete."""
+    flags: dict[tuple[str, str, int], float] = field(
+        default_factory=dict[tuple[str, str, int], float]
+    )
+    """When each flag is set."""
+    turns: dict[Flag, int] = field(default_factory=dict[Flag, int])
     end: float = 0.0
     """When everything so far is complete."""
     simulated: int = 0
@@ -94,6 +106,35 @@ class CoreSimulation:
                 self.loop(op)
             elif isinstance(op, Instruction):
                 self.issue(op)
+            elif isinstance(op, SetFlagOp | WaitFlagOp):
+                self.signal(op)
+            elif isinstance(op, PipeBarrierOp):
+                self.barrier(op.pipe)
+
+    def signal(self, op: SetFlagOp | WaitFlagOp) -> None:
+        """Set a flag or wait for it."""
+        turn = self.turns.get(op, 0)
+        self.turns[op] = turn + 1
+        key = (op.src, op.dst, op.first + turn % op.count)
+        pipe = op.pipe
+        start = self.free[pipe]
+        if isinstance(op, WaitFlagOp):
+            start = max(start, self.flags.get(key, 0.0))
+        self.free[pipe] = start + FLAG_CYCLES
+        self.busy[pipe] += FLAG_CYCLES
+        if isinstance(op, SetFlagOp):
+            self.flags[key] = max(self.free[pipe], self.done[pipe])
+        self.end = max(self.end, self.free[pipe])
+
+    def barrier(self, pipe: str) -> None:
+        """Hold a pipe until it has completed what it was given, or all pipes for all."""
+        if pipe != ALL:
+            self.free[pipe] = max(self.free[pipe], self.done[pipe]) + FLAG_CYCLES
+            self.busy[pipe] += FLAG_CYCLES
+            return
+        last = max(*self.free.values(), *self.done.values()) + FLAG_CYCLES
+        self.free = dict.fromkeys(PIPES, last)
+        self.end = max(self.end, last)
 
     def number(self, value: Index) -> int:
         return value if isinstance(value, int) else self.lengths[value]
@@ -124,6 +165,7 @@ class CoreSimulation:
             slot.read = max(slot.read, stop)
         if target is not None:
             target.slot().written = stop + amount.latency
+        self.done[op.pipe] = max(self.done[op.pipe], stop + amount.latency)
         self.end = max(self.end, stop + amount.latency)
         self.simulated += 1
 
@@ -164,7 +206,19 @@ class CoreSimulation:
         for ring in self.rings.values():
             for slot in ring.in_turn():
                 times += (slot.written, slot.read)
-        return Snapshot(min(times[: len(spent)], default=0.0), times, spent)
+        times += self.done.values()
+        times += (self.flags.get(key, 0.0) for key in self.flags_in_turn())
+        base = min(times[: len(spent)], default=0.0)
+        return Snapshot(base, times, spent, dict(self.turns))
+
+    def flags_in_turn(self) -> list[tuple[str, str, int]]:
+        """The flags that are waited for in loops, each op's next one first."""
+        return [
+            (op.src, op.dst, op.first + (turn + k) % op.count)
+            for op, turn in self.turns.items()
+            if isinstance(op, WaitFlagOp) and isinstance(op.parent_op(), ForOp)
+            for k in range(op.count)
+        ]
 
     def skip(self, times: int, now: Snapshot, last: Snapshot) -> None:
         """Take `times` more iterations that move everything as the last one did."""
@@ -179,6 +233,15 @@ class CoreSimulation:
                 slot.written += shift if moved[i] else 0.0
                 slot.read += shift if moved[i + 1] else 0.0
                 i += 2
+        for pipe in self.done:
+            self.done[pipe] += shift if moved[i] else 0.0
+            i += 1
+        set_times = [self.flags.get(key, 0.0) for key in self.flags_in_turn()]
+        for op, turn in now.turns.items():
+            self.turns[op] += times * (turn - last.turns.get(op, 0))
+        # the flag that comes next may have another id now
+        for k, key in enumerate(self.flags_in_turn()):
+            self.flags[key] = set_times[k] + (shift if moved[i + k] else 0.0)
         self.end += shift
 
 
@@ -192,6 +255,8 @@ class Snapshot:
     """When the loop's pipes are free, and the times of all buffers, each ring's next one first."""
     spent: dict[str, float]
     """Pipe -> busy cycles of the last iteration."""
+    turns: dict[Flag, int]
+    """How often each flag op has run."""
 
     def repeats(self, last: Snapshot) -> bool:
         """Whether everything has moved by one step since `last`, or lies still in the past."""

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.lowering import conv, elementwise, matmul, moves, pool, views
+from ge_xdsl.lowering.sync import insert_sync
 from ge_xdsl.lowering.unit import Kernels, Placer, Unit
 from ge_xdsl.targets import Target, target
 
@@ -45,7 +46,7 @@ FAMILIES: dict[str, Family] = {
 
 
 def lower(module: ModuleOp, chip: Target | str) -> ModuleOp:
-    """A new module with the kernels and launches of a graph; `module` is left as it is.
+    """A new module with the kernels, their flags, and launches; `module` is left as it is.
 
     Raises UsageError for an unknown target.
     """
@@ -54,6 +55,7 @@ def lower(module: ModuleOp, chip: Target | str) -> ModuleOp:
         if isinstance(old, GeOp) and isinstance(new, GeOp):
             new.source = old.source
     convert(lowered, target(chip))
+    insert_sync(lowered)
     return lowered
 
 

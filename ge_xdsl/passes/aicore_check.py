@@ -1,4 +1,4 @@
-"""The pass that holds kernels against the target: capacities, cores, layouts and paths."""
+"""The pass that holds kernels against the target: capacities, cores, layouts, paths, order."""
 
 from __future__ import annotations
 

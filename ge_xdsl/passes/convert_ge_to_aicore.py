@@ -15,7 +15,7 @@ from ge_xdsl.targets import target
 
 @dataclass(frozen=True)
 class ConvertGeToAicorePass(ModulePass):
-    """Lower matrix products and elementwise chains to kernels of the session's target."""
+    """Lower GE ops to kernels of the session's target; what cannot be stays and tells why."""
 
     name = "convert-ge-to-aicore"
 

@@ -21,6 +21,7 @@ PASSES: dict[str, str] = {
     "ge-fuse": "fuse:GeFusePass",
     "ge-decompose": "decompose:GeDecomposePass",
     "convert-ge-to-aicore": "convert_ge_to_aicore:ConvertGeToAicorePass",
+    "aicore-sync": "aicore_sync:AicoreSyncPass",
     "aicore-check": "aicore_check:AicoreCheckPass",
 }
 """Kebab name -> `module:Class` under `ge_xdsl.passes`."""

@@ -333,3 +333,14 @@ def test_every_instruction_states_its_work():
         if issubclass(cls, Instruction):
             assert cls.work is not Instruction.work
             assert cls.pipe in PIPES
+
+
+def test_a_kernel_that_says_it_has_flags_and_has_none():
+    text = COPY.replace("on vector * 2", "on vector * 2 synced")
+    with pytest.raises(CompileError) as caught:
+        check(parse_module(text), target("Ascend910B1"))
+    want = (
+        "aicore.vunary on V reads 't' while aicore.copy_gm_ub on MTE2 may still be at it (writes), "
+        "expected a flag between them"
+    )
+    assert want in str(caught.value)

@@ -17,6 +17,7 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0bOp,
 )
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp
+from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import TileType
 from ge_xdsl.dialects.aicore.vector import (
     VbinaryOp,
@@ -63,6 +64,9 @@ AICORE = Dialect(
         Load3dOp,
         VspreadOp,
         VtapOp,
+        SetFlagOp,
+        WaitFlagOp,
+        PipeBarrierOp,
         ViewOp,
         StridedOp,
     ],

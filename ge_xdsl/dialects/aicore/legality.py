@@ -1,4 +1,7 @@
-"""What a kernel's legality depends on the chip for: capacities, layouts, cores, paths."""
+"""What a kernel's legality depends on the chip for: capacities, layouts, cores, paths.
+
+A kernel with flags is held against the order that its buffers need, too.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.ordering import check_order
 from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
@@ -51,6 +55,8 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
                 subject=subject,
                 location=kernel.source,
             )
+    if kernel.synced:
+        check_order(kernel)
 
 
 def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:

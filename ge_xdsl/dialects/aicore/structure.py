@@ -237,7 +237,8 @@ def _pair(parser: Parser) -> list[Parser.Argument]:
 class KernelOp(Operation, Located):
     """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
 
-    The last `outputs` arguments are written, the others read.
+    The last `outputs` arguments are written, the others read. A `synced` kernel has the flags
+    that order its pipes; for one without, each instruction is taken to wait for its buffers.
     """
 
     name = "aicore.kernel"
@@ -261,6 +262,11 @@ class KernelOp(Operation, Located):
     @property
     def outputs(self) -> int:
         return integer_of(self, "outputs")
+
+    @property
+    def synced(self) -> bool:
+        """Whether it has the flags that order its pipes."""
+        return "synced" in self.properties
 
     @property
     def body(self) -> Block:
@@ -295,7 +301,8 @@ class KernelOp(Operation, Located):
             printer.print_string(word)
             with printer.in_parens():
                 printer.print_list(part, lambda arg: _print_argument(printer, arg))
-        printer.print_string(f" on {self.core} * {self.blocks} ")
+        synced = " synced" if self.synced else ""
+        printer.print_string(f" on {self.core} * {self.blocks}{synced} ")
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
     @classmethod
@@ -308,8 +315,11 @@ class KernelOp(Operation, Located):
         core = parser.parse_identifier()
         parser.parse_punctuation("*")
         blocks = parser.parse_integer()
+        synced = parser.parse_optional_keyword("synced") is not None
         region = parser.parse_region([*inputs, *outputs])
         properties = _kernel_properties(name, core, blocks, len(outputs))
+        if synced:
+            properties["synced"] = UnitAttr()
         return cls.create(properties=properties, regions=[region])
 
 

@@ -1,0 +1,220 @@
+"""Whether flags and barriers order all that a kernel does to its buffers.
+
+The kernel is run in program order, each loop for as many iterations as bring every buffer round
+again, and once more with the inner loops for one only (their flags may order what lies outside
+them, but not where they are short). Each pipe has a vector clock: how far it knows each other pipe
+to be complete. Two accesses of a buffer, one of them a write, by different pipes must be ordered by
+what the later one knows. A pipe runs its own instructions in order, but the DMA pipes overlap
+them: there a barrier must stand between. A flag must have been taken back, for certain, before it
+is set again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, SSAValue
+
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.sync import ALL, PipeBarrierOp, SetFlagOp, WaitFlagOp
+from ge_xdsl.dialects.aicore.types import PIPES
+from ge_xdsl.errors import CompileError
+
+DMA_PIPES = frozenset({"MTE1", "MTE2", "MTE3"})
+
+Clock = dict[str, int]
+Stamp = tuple[str, int]
+"""A pipe and how many instructions it had been given."""
+
+
+@dataclass(slots=True)
+class _Buffer:
+    """One buffer: its last write and what read it since, by pipe, with the ops."""
+
+    name: str
+    write: tuple[Stamp, Instruction] | None = None
+    reads: dict[str, tuple[Stamp, Instruction]] = field(
+        default_factory=dict[str, tuple[Stamp, Instruction]]
+    )
+
+
+@dataclass(slots=True)
+class _Ring:
+    buffers: list[_Buffer]
+    current: int = -1
+
+
+@dataclass(slots=True)
+class _Flag:
+    """A flag id: what its set knew, and when it was last taken back."""
+
+    known: Clock | None = None
+    taken: Stamp | None = None
+
+
+def check_order(kernel: KernelOp) -> None:
+    """Raise CompileError for the first two accesses that are not ordered, or a wrong flag."""
+    inner = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
+    proofs = [_Proof(kernel, short) for short in ((True, False) if inner else (False,))]
+    for proof in proofs:
+        proof.block(kernel.body)
+    for proof in proofs:
+        proof.end()
+
+
+class _Proof:
+    """The clocks, buffers and flags while the kernel is run."""
+
+    def __init__(self, kernel: KernelOp, short: bool) -> None:
+        self.kernel = kernel
+        self.short = short
+        self.clocks: dict[str, Clock] = {pipe: dict.fromkeys(PIPES, 0) for pipe in PIPES}
+        self.complete: Clock = dict.fromkeys(PIPES, 0)
+        """Per pipe: how many of its own instructions it knows to be complete."""
+        self.rings: dict[SSAValue, _Ring] = {}
+        self.flags: dict[tuple[str, str, int], _Flag] = {}
+        self.turns: dict[SetFlagOp | WaitFlagOp, int] = {}
+        self.unmatched = ""
+
+    def fail(self, text: str, op: Instruction | SetFlagOp | WaitFlagOp | None = None) -> None:
+        """Raise."""
+        subject = f"aicore.kernel @{self.kernel.sym_name}"
+        where = self.kernel.source if op is None or op.source is None else op.source
+        raise CompileError(text, subject=subject, location=where)
+
+    def block(self, block: Block) -> None:
+        for op in block.ops:
+            if isinstance(op, AllocOp):
+                self.take(op)
+            elif isinstance(op, ForOp):
+                for _ in range(1 if self.short and not op.over_cores else iterations(op)):
+                    self.block(op.body)
+            elif isinstance(op, Instruction):
+                self.access(op)
+            elif isinstance(op, SetFlagOp):
+                self.set(op)
+            elif isinstance(op, WaitFlagOp):
+                self.wait(op)
+            elif isinstance(op, PipeBarrierOp):
+                self.barrier(op.pipe)
+
+    def take(self, op: AllocOp) -> None:
+        """The next buffer of a ring."""
+        value = op.results[0]
+        ring = self.rings.get(value)
+        if ring is None:
+            name = value.name_hint or "tile"
+            ring = self.rings[value] = _Ring([_Buffer(name) for _ in range(op.buffers)])
+        ring.current = (ring.current + 1) % len(ring.buffers)
+
+    def tick(self, pipe: str) -> Stamp:
+        """Give a pipe one more instruction."""
+        self.clocks[pipe][pipe] += 1
+        return pipe, self.clocks[pipe][pipe]
+
+    def knows(self, pipe: str, stamp: Stamp) -> bool:
+        """Whether an instruction is complete when the next of `pipe` starts."""
+        other, time = stamp
+        if other != pipe:
+            return self.clocks[pipe][other] >= time
+        return pipe not in DMA_PIPES or self.complete[pipe] >= time
+
+    def access(self, op: Instruction) -> None:
+        """Hold an instruction's buffers against what came before."""
+        pipe = op.pipe
+        reads = [v for v in op.read() if v in self.rings]
+        for value in reads:
+            self.need(op, "reads", self.buffer(value).write, value)
+        written = op.written if op.written in self.rings else None
+        if written is not None:
+            buffer = self.buffer(written)
+            for earlier in (buffer.write, *buffer.reads.values()):
+                self.need(op, "writes", earlier, written)
+        stamp = self.tick(pipe)
+        for value in reads:
+            self.buffer(value).reads[pipe] = (stamp, op)
+        if written is not None:
+            buffer = self.buffer(written)
+            buffer.write = (stamp, op)
+            buffer.reads = {}
+
+    def buffer(self, value: SSAValue) -> _Buffer:
+        ring = self.rings[value]
+        return ring.buffers[ring.current]
+
+    def need(
+        self,
+        op: Instruction,
+        now: str,
+        earlier: tuple[Stamp, Instruction] | None,
+        value: SSAValue,
+    ) -> None:
+        """Fail unless an earlier access is complete before what the op does now."""
+        if earlier is None or self.knows(op.pipe, earlier[0]):
+            return
+        stamp, other = earlier
+        name = self.buffer(value).name
+        how = "a barrier" if stamp[0] == op.pipe else "a flag"
+        before = "writes" if other.written is value else "reads"
+        self.fail(
+            f"{op.name} on {op.pipe} {now} '{name}' while {other.name} on {stamp[0]} may still be "
+            f"at it ({before}), expected {how} between them",
+            op,
+        )
+
+    def turn(self, op: SetFlagOp | WaitFlagOp) -> _Flag:
+        """The flag that the op speaks of this time."""
+        count = self.turns.get(op, 0)
+        self.turns[op] = count + 1
+        key = (op.src, op.dst, op.first + count % op.count)
+        return self.flags.setdefault(key, _Flag())
+
+    def set(self, op: SetFlagOp) -> None:
+        flag = self.turn(op)
+        again = flag.known is not None or (
+            flag.taken is not None and not self.knows(op.src, flag.taken)
+        )
+        if again and not self.unmatched:
+            self.unmatched = f"flag {_text(op)} may be set again before it is waited for"
+        self.tick(op.src)
+        flag.known = dict(self.clocks[op.src])
+
+    def wait(self, op: WaitFlagOp) -> None:
+        flag = self.turn(op)
+        if flag.known is None:
+            self.unmatched = self.unmatched or f"flag {_text(op)} is waited for but not set"
+            return
+        # what the other pipe knew of this one is complete, too
+        self.complete[op.dst] = max(self.complete[op.dst], flag.known[op.dst])
+        mine = self.clocks[op.dst]
+        for pipe, time in flag.known.items():
+            mine[pipe] = max(mine[pipe], time)
+        flag.known = None
+        flag.taken = self.tick(op.dst)
+
+    def barrier(self, pipe: str) -> None:
+        if pipe != ALL:
+            self.complete[pipe] = self.clocks[pipe][pipe]
+            return
+        now = {name: self.clocks[name][name] for name in PIPES}
+        self.complete = dict(now)
+        self.clocks = {name: dict(now) for name in PIPES}
+
+    def end(self) -> None:
+        """What is left when the kernel ends."""
+        left = [key for key, flag in self.flags.items() if flag.known is not None]
+        if self.unmatched:
+            self.fail(f"{self.unmatched}, expected sets and waits in turn")
+        if left:
+            src, dst, number = left[0]
+            self.fail(f"flag {src} -> {dst}, {number} is set but not waited for, expected a wait")
+
+
+def _text(op: SetFlagOp | WaitFlagOp) -> str:
+    return f"{op.src} -> {op.dst}, {op.first}"
+
+
+def iterations(loop: ForOp) -> int:
+    """As many iterations as bring each buffer of the loop's body round, and one more."""
+    return max((op.buffers for op in loop.body.ops if isinstance(op, AllocOp)), default=1) + 1

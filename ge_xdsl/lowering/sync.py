@@ -1,0 +1,254 @@
+"""Flags between pipes, from what instructions do to buffers.
+
+A buffer that one pipe writes and another reads needs a flag each way: data there, and buffer free.
+The second is set before the loop for every buffer and waited for after it. An instruction and a
+loop inside the body count as one item each, on each of their pipes. Pipes run in order, so of two
+flags between the same pipes the one that is set later and waited for earlier does for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Block, Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, check_order
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.sync import ALL, FLAGS, PipeBarrierOp, SetFlagOp, WaitFlagOp
+from ge_xdsl.errors import CompileError
+
+Pairs = frozenset[tuple[str, str]]
+"""Pipes that set and pipes that wait."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """Item `i` on pipe `src` comes before item `j` on pipe `dst`, `later` iterations on.
+
+    `count` is the number of buffers that take turns, so the number of ids.
+    """
+
+    src: str
+    i: int
+    dst: str
+    j: int
+    later: int
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Access:
+    """An item's use of a buffer on one pipe."""
+
+    item: int
+    pipe: str
+    writes: bool
+
+
+def insert_sync(module: ModuleOp) -> None:
+    """Give every kernel of a module its flags; raises CompileError when there are too few."""
+    for op in list(module.body.block.ops):
+        if isinstance(op, KernelOp) and not op.synced:
+            sync_kernel(op)
+
+
+def sync_kernel(kernel: KernelOp) -> None:
+    """Insert the flags of one kernel, and barriers between its loops."""
+    kernel.properties["synced"] = UnitAttr()
+    loops = [op for op in kernel.body.ops if isinstance(op, ForOp)]
+    for k, loop in enumerate(loops):
+        if k:
+            kernel.body.insert_op_before(PipeBarrierOp.make(ALL), loop)
+        _Sync(kernel, loop).run()
+
+
+class _Sync:
+    """The flags of one loop over cores and of the loops in it."""
+
+    def __init__(self, kernel: KernelOp, loop: ForOp) -> None:
+        self.kernel = kernel
+        self.loop = loop
+        self.used: dict[tuple[str, str], int] = {}
+
+    def run(self) -> None:
+        """Find the edges of every body, then insert what they need."""
+        bodies = [op.body for op in self.loop.walk() if isinstance(op, ForOp)]
+        items = [[op for op in b.ops if isinstance(op, Instruction | ForOp)] for b in bodies]
+        edges = [needed(body, part) for body, part in zip(bodies, items, strict=True)]
+        self.fewer(edges)
+        spare: list[tuple[Edge, Sequence[Operation]]] = []
+        inner = _pairs_inside(bodies, edges)
+        for body, part, found in zip(bodies, items, edges, strict=True):
+            for edge in found:
+                if is_spare(edge, part, inner):
+                    spare.append((edge, part))
+                elif edge.src != edge.dst:
+                    self.flag(edge, part)
+            barriers = {(edge.j, edge.src) for edge in found if edge.src == edge.dst}
+            for j, pipe in sorted(barriers):
+                body.insert_op_before(PipeBarrierOp.make(pipe), part[j])
+        if spare and not is_ordered(self.kernel):
+            for edge, part in spare:
+                self.flag(edge, part)
+
+    def fewer(self, edges: list[list[Edge]]) -> None:
+        """Join edges between two pipes that would take more ids than there are."""
+        total: dict[tuple[str, str], int] = {}
+        for edge in (edge for part in edges for edge in part):
+            pair = (edge.src, edge.dst)
+            total[pair] = total.get(pair, 0) + edge.count
+        for pair, count in total.items():
+            if pair[0] != pair[1] and count > FLAGS:
+                spare = count - FLAGS
+                for k, part in enumerate(edges):
+                    edges[k], spare = joined(part, pair, spare)
+
+    def flag(self, edge: Edge, items: Sequence[Operation]) -> None:
+        """Set after one item, wait before the other; first sets and last waits around the loop."""
+        pair = (edge.src, edge.dst)
+        first = self.used.get(pair, 0)
+        self.used[pair] = first + edge.count
+        if first + edge.count > FLAGS:
+            raise CompileError(
+                f"needs more than {FLAGS} flags from {edge.src} to {edge.dst}, expected no more",
+                subject=f"aicore.kernel @{self.kernel.sym_name}",
+            )
+        body, outer = items[edge.i].parent, self.loop.parent
+        assert body is not None
+        assert outer is not None
+        set_flag = SetFlagOp.make(edge.src, edge.dst, first, edge.count)
+        wait_flag = WaitFlagOp.make(edge.src, edge.dst, first, edge.count)
+        body.insert_op_after(set_flag, items[edge.i])
+        body.insert_op_before(wait_flag, items[edge.j])
+        if edge.later:
+            for k in range(edge.count):
+                outer.insert_op_before(SetFlagOp.make(edge.src, edge.dst, first + k), self.loop)
+            for k in reversed(range(edge.count)):
+                outer.insert_op_after(WaitFlagOp.make(edge.src, edge.dst, first + k), self.loop)
+
+
+def is_spare(edge: Edge, items: Sequence[Operation], inner: Mapping[Operation, Pairs]) -> bool:
+    """Whether a flag inside the loop that waits may do for what stands before the loop, too."""
+    pairs = inner.get(items[edge.j], frozenset())
+    return not edge.later and (edge.src, edge.dst) in pairs and edge.src != edge.dst
+
+
+def _pairs_inside(
+    bodies: Sequence[Block], edges: Sequence[Sequence[Edge]]
+) -> dict[Operation, Pairs]:
+    """Loop -> the pipes that flags order within an iteration of it or of a loop in it."""
+    found: dict[Operation, set[tuple[str, str]]] = {}
+    for body, part in zip(bodies, edges, strict=True):
+        pairs = {(e.src, e.dst) for e in part if not e.later}
+        loop = body.parent_op()
+        while isinstance(loop, ForOp):
+            found.setdefault(loop, set()).update(pairs)
+            loop = loop.parent_op()
+    return {loop: frozenset(pairs) for loop, pairs in found.items()}
+
+
+def is_ordered(kernel: KernelOp) -> bool:
+    """Whether a kernel's flags order all its buffers."""
+    try:
+        check_order(kernel)
+    except CompileError:
+        return False
+    return True
+
+
+def needed(body: Block, items: Sequence[Operation]) -> list[Edge]:
+    """The edges between the items of a loop's body for the buffers that it allocates."""
+    uses = _uses(items)
+    found: dict[Edge, None] = {}
+    for op in body.ops:
+        if isinstance(op, AllocOp):
+            for edge in _edges(uses.get(op.results[0], []), op.buffers):
+                found[edge] = None
+    return _undominated(list(found))
+
+
+def _uses(items: Sequence[Operation]) -> dict[SSAValue, list[_Access]]:
+    """Buffer -> its accesses in order."""
+    found: dict[SSAValue, list[_Access]] = {}
+    for k, item in enumerate(items):
+        for op in item.walk():
+            if isinstance(op, Instruction):
+                for value in op.read():
+                    found.setdefault(value, []).append(_Access(k, op.pipe, False))
+                found.setdefault(op.written, []).append(_Access(k, op.pipe, True))
+    return found
+
+
+def _edges(accesses: Sequence[_Access], buffers: int) -> Iterator[Edge]:
+    """The order of two uses of a buffer in a row: within one, and from one to the next."""
+    write: tuple[_Access, int] | None = None
+    reads: list[tuple[_Access, int]] = []
+    for turn in (0, 1):
+        for access in accesses:
+            earlier = [*([write] if write else []), *(reads if access.writes else [])]
+            for other, when in earlier:
+                edge = _edge(other, access, turn - when, buffers)
+                if edge is not None:
+                    yield edge
+            if access.writes:
+                write, reads = (access, turn), []
+            else:
+                reads.append((access, turn))
+
+
+def _edge(a: _Access, b: _Access, turns: int, buffers: int) -> Edge | None:
+    """The edge from one access to a later one; None when the pipe or the item orders them."""
+    if a.pipe == b.pipe and (a.pipe not in DMA_PIPES or turns):
+        return None
+    if a.item == b.item and not turns:
+        return None
+    return Edge(a.pipe, a.item, b.pipe, b.item, turns * buffers, buffers)
+
+
+def _undominated(edges: Sequence[Edge]) -> list[Edge]:
+    """The edges that no other one with the same pipes implies, in program order of the waits."""
+    kept = [
+        e
+        for e in edges
+        if not any(f is not e and _implies(f, e) and not _implies(e, f) for f in edges)
+    ]
+    return sorted(kept, key=_place)
+
+
+def _place(edge: Edge) -> tuple[int, int, str, str, int]:
+    return (edge.j, edge.i, edge.src, edge.dst, edge.later)
+
+
+def _implies(f: Edge, e: Edge) -> bool:
+    """Whether f's order contains e's: set no earlier, waited for no later."""
+    if (f.src, f.dst) != (e.src, e.dst) or f.i < e.i:
+        return False
+    return f.later < e.later or (f.later == e.later and f.j <= e.j)
+
+
+def joined(edges: Sequence[Edge], pair: tuple[str, str], spare: int) -> tuple[list[Edge], int]:
+    """The edges with neighbours of a pair joined until `spare` ids are saved; what is not."""
+    mine = sorted((e for e in edges if (e.src, e.dst) == pair), key=_place)
+    kept: list[Edge] = []
+    for edge in mine:
+        last = kept[-1] if kept else None
+        both = _join(last, edge) if last is not None and spare > 0 else None
+        if last is None or both is None:
+            kept.append(edge)
+        else:
+            spare -= last.count + edge.count - both.count
+            kept[-1] = both
+    others = [e for e in edges if (e.src, e.dst) != pair]
+    return sorted([*others, *kept], key=_place), spare
+
+
+def _join(a: Edge, b: Edge) -> Edge | None:
+    """One edge that does for both: set at the later item, waited for before the earlier."""
+    i, j = max(a.i, b.i), min(a.j, b.j)
+    if bool(a.later) != bool(b.later) or (not a.later and i >= j):
+        return None
+    later, count = min(a.later, b.later), min(a.count, b.count)
+    return Edge(a.src, i, a.dst, j, later, count)
