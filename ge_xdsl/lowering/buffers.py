@@ -84,12 +84,12 @@ class Program:
         return found
 
 
-def assign(program: Program) -> tuple[list[int], list[Slot]]:
+def assign(program: Program, buffers: int = BUFFERS) -> tuple[list[int], list[Slot]]:
     """The slot of each value, and the slots.
 
     Inputs and outputs have slots of their own with two buffers, because copies run beside the
-    computation. The others share: a slot is free after its value's last use, and an instruction
-    may write where it reads.
+    computation, or with fewer where the room is short. The others share: a slot is free after its
+    value's last use, and an instruction may write where it reads.
     """
     last = {v: i for i, step in enumerate(program.steps) for v in step.sources}
     owned = {*program.inputs, *program.outputs}
@@ -97,7 +97,7 @@ def assign(program: Program) -> tuple[list[int], list[Slot]]:
     slot_of = [-1] * len(program.values)
     for v in (*program.inputs, *program.outputs):
         slot_of[v] = len(slots)
-        slots.append(_slot(program.values[v], BUFFERS))
+        slots.append(_slot(program.values[v], buffers))
     free: dict[Value, list[int]] = {}
     for i, step in enumerate(program.steps):
         for v in dict.fromkeys(step.sources):

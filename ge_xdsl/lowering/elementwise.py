@@ -19,7 +19,7 @@ from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering import rows
-from ge_xdsl.lowering.buffers import Program, Value, assign
+from ge_xdsl.lowering.buffers import Program, Value
 from ge_xdsl.lowering.recipes import (
     DATA_OPERANDS,
     RECIPES,
@@ -32,9 +32,8 @@ from ge_xdsl.lowering.recipes import (
 )
 from ge_xdsl.lowering.rows import Rows
 from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor
-from ge_xdsl.lowering.tiling import vector_tiling
 from ge_xdsl.lowering.unit import Unit, launch_unit
-from ge_xdsl.lowering.vector_kernel import Chain, vector_kernel
+from ge_xdsl.lowering.vector_kernel import Chain, plan, vector_kernel
 from ge_xdsl.targets.target import Target
 
 MAX_CHAIN = 24
@@ -70,8 +69,7 @@ def reason(op: GeOp, target: Target) -> str:
 def _fits(op: GeOp, target: Target) -> str:
     """Why a row op's tile does not fit, '' when it does."""
     try:
-        chain = chain_program([op])
-        vector_tiling(chain.shape, assign(chain.program)[1], target, chain.program.whole)
+        plan(chain_program([op]), target)
     except CompileError as error:
         return f"no lowering: {error.message}"
     return ""
@@ -156,7 +154,7 @@ def _possible(chain: Chain, target: Target) -> bool:
     if not chain.sound:
         return False
     try:
-        vector_tiling(chain.shape, assign(chain.program)[1], target, chain.program.whole)
+        plan(chain, target)
     except CompileError:
         return False
     return True

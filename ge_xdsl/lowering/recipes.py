@@ -335,12 +335,11 @@ def _gelu_v2(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
 
 
 def _gelu(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-    """x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))"""
+    """x / (1 + exp(-2 u)), u = sqrt(2 / pi) (x + 0.044715 x^3), as (1 + tanh u) / 2 is"""
     x = emit.value(args[0])
     cube = emit.scalar("muls", emit.binary("mul", emit.binary("mul", x, x), x), 0.044715)
-    inner = emit.scalar("muls", emit.binary("add", x, cube), sqrt(2 / pi))
-    gate = emit.scalar("adds", _tanh(emit, op, [inner]), 1.0)
-    return emit.binary("mul", emit.scalar("muls", x, 0.5), gate)
+    below = _one_plus_exp(emit, emit.binary("add", x, cube), -2 * sqrt(2 / pi))
+    return emit.binary("div", x, below)
 
 
 def _cast(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:

@@ -26,6 +26,7 @@ from ge_xdsl.dialects.aicore.vector import (
     VselOp,
     VunaryOp,
 )
+from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.buffers import Program, Step, assign
 from ge_xdsl.lowering.tiling import Slot, vector_tiling
 from ge_xdsl.targets.target import Target
@@ -67,8 +68,7 @@ class Chain:
 
 def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
     """The kernel of a chain."""
-    slot_of, slots = assign(chain.program)
-    rows, cols = vector_tiling(chain.shape, slots, target, chain.program.whole)
+    slot_of, slots, (rows, cols) = plan(chain, target)
     steps = (*(1 for _ in chain.shape[:-2]), rows, cols)
     count = 1
     for dim, step in zip(chain.shape, steps, strict=True):
@@ -87,6 +87,23 @@ def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
     block.add_op(loop)
     _Body(loop, chain, slot_of, slots, (rows, cols)).fill(block)
     return KernelOp.make(name, "vector", blocks, len(chain.result_shapes), block)
+
+
+def plan(chain: Chain, target: Target) -> tuple[list[int], list[Slot], tuple[int, int]]:
+    """The slot of each value, the slots, and the tile of a chain.
+
+    Whole rows that do not fit with two buffers for each operand and result get one. Raises
+    CompileError when no tile fits.
+    """
+    program = chain.program
+    slot_of, slots = assign(program)
+    try:
+        return slot_of, slots, vector_tiling(chain.shape, slots, target, program.whole)
+    except CompileError:
+        if not program.whole:
+            raise
+    slot_of, slots = assign(program, 1)
+    return slot_of, slots, vector_tiling(chain.shape, slots, target, program.whole)
 
 
 class _Body:

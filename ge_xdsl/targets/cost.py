@@ -5,12 +5,12 @@ load l0   bytes / rate + 46
 dma       max(20.6, bytes / rate + 2 per run), nd2nz by rows; usable a latency later
 fixpipe   max(elements / 64, bytes / 41)
 vector    24 + repeats * slope
-reduce    columns of 256 bytes - 1 additions, then 24 + 7 per row
+reduce    additions down to 256 bytes per row, then 24 + 7 per row
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from ge_xdsl.errors import CompileError
@@ -158,13 +158,18 @@ def _vector(work: Work, target: Target) -> float:
 def _reduce(work: Work, target: Target) -> float:
     """Cycles of a reduction of rows: fold each to one repeat by `add`, then that to an element.
 
-    A fold is one instruction per 256-byte column of the tile, with a repeat per row.
+    A fold is one instruction per 256-byte column of the tile, with a repeat per row, or halves
+    the rows one by one, whichever is less.
     """
     per_repeat = REPEAT_BYTES // work.size
     columns = ceil_div(ceil_div(work.elements, work.rows), per_repeat)
-    fold = _vector(
-        Work("vector", elements=work.rows * per_repeat, size=work.size, op="add", two_sources=True),
-        target,
-    )
+
+    def adds(repeats: int, instructions: int) -> float:
+        count = repeats * per_repeat
+        part = Work("vector", elements=count, size=work.size, op="add", two_sources=True)
+        return _vector(replace(part, instructions=instructions), target)
+
+    by_column = adds((columns - 1) * work.rows, columns - 1)
+    by_halves = adds((columns - 1) * work.rows, work.rows * (columns - 1).bit_length())
     last = Work("vector", elements=work.rows * per_repeat, size=work.size, op="reduce")
-    return (columns - 1) * fold + _vector(last, target)
+    return min(by_column, by_halves) + _vector(last, target)

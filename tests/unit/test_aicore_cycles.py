@@ -19,6 +19,7 @@ from ge_xdsl.interpreters.cycles import (
 from ge_xdsl.interpreters.traffic import traffic_of
 from ge_xdsl.lowering import lower
 from ge_xdsl.targets import target
+from ge_xdsl.targets.cost import Work, cost
 
 B1 = target("Ascend910B1")
 
@@ -203,3 +204,18 @@ def test_published_kernel_times():
         ("exp_f32_8192", "exp_f16_8192"),
     ):
         assert rows[slow]["model_us"] > 1.005 * rows[fast]["model_us"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "cols", "want"),
+    [
+        (10, 64, 24 + 70 * 64 / 63),
+        # 3 columns of 10 repeats at 2 cycles, one instruction each
+        (10, 256, 3 * (24 + 20) + 24 + 70 * 64 / 63),
+        # one row: 127 repeats in 7 halvings
+        (1, 8192, 7 * 24 + 2 * 127 + 24 + 7 * 64 / 63),
+    ],
+)
+def test_cycles_of_a_reduction(rows, cols, want):
+    work = Work("reduce", elements=rows * cols, rows=rows, size=4)
+    assert cost(work, B1).busy == pytest.approx(want)
