@@ -1,9 +1,11 @@
 """ge-cse, ge-dce and ge-fold-constants: subgraphs, side effects, values kept, linear time."""
 
-import time
+from collections import Counter
 
 import numpy as np
 import pytest
+from xdsl.ir import Operation
+from xdsl.ir.core import OpOperands
 from xdsl.irdl import traits_def
 
 from ge_xdsl.dialects.ge import registry
@@ -207,9 +209,27 @@ def test_a_negative_limit():
 WIDE = 12_000
 
 
+def count_operand_writes(monkeypatch):
+    """Op name -> how often its operand list is written, in whole or in part."""
+    writes = Counter()
+    item, whole = OpOperands.__setitem__, Operation.operands.fset
+
+    def write_item(operands, index, value):
+        writes[operands._op.name] += 1
+        item(operands, index, value)
+
+    def write_whole(op, values):
+        writes[op.name] += 1
+        whole(op, values)
+
+    monkeypatch.setattr(OpOperands, "__setitem__", write_item)
+    monkeypatch.setattr(Operation, "operands", Operation.operands.setter(write_whole))
+    return writes
+
+
 @pytest.mark.parametrize("pipeline", ["ge-cse", "ge-infer-shape", "ge-dce"])
-def test_an_op_with_many_operands_takes_linear_time(pipeline):
-    """One rebuild of the operand list per replaced operand would take over 5 s."""
+def test_an_op_with_many_operands_is_rebuilt_once(pipeline, monkeypatch):
+    """Each write of one operand copies the whole list, so there must not be one per operand."""
     operands = ", ".join(f"%v{i}" for i in range(WIDE))
     kinds = ", ".join([V] * WIDE)
     lines = [f"  %v{i} = ge.Relu(%x) : ({V}) -> {V}" for i in range(WIDE)]
@@ -218,10 +238,10 @@ def test_an_op_with_many_operands_takes_linear_time(pipeline):
         [f"func.func @main(%x: {V}) -> {V} {{", *lines, f"  func.return %y : {V}", "}"]
     )
     module = parse_module(text)
-    start = time.process_time()
+    writes = count_operand_writes(monkeypatch)
     for item in make_passes(pipeline):
         item.apply(SessionContext(), module)
-    assert time.process_time() - start < 2
+    assert writes["ge.AddN"] <= 1
     assert len(list(ge_ops(module))) == (2 if pipeline == "ge-cse" else WIDE + 1)
 
 
