@@ -129,7 +129,7 @@ class _GeRun:
             index.forget_details()
             if not index.edges_in_order:
                 index.forget_edges()
-        if self.scope.order.moves != self.moves:
+        if self.scope.order.moves != self.moves or (index.dirty and rule.many_outputs):
             self.moves = self.scope.order.moves
             index.refresh()
         roots = [cls for name in rule.root_types if (cls := op_class(name)) is not None]

@@ -110,6 +110,7 @@ class PatternRule(Rule):
         self.required_types = pattern.required_types
         self.required_edges = tuple(pattern.required_edges)
         self.root_features = pattern.root_features
+        self.many_outputs = len(pattern.graph.outputs) > 1
         self.depth = pattern.depth
 
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:

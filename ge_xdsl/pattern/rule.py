@@ -64,6 +64,8 @@ class Rule(RewritePattern, abc.ABC):
     """Edges (reader class, operand index, producer class) without which it cannot match."""
     root_features: Sequence[Feature] = ()
     """What the index knows of ops that the rule can start from, for the driver's prefilter."""
+    many_outputs: bool = False
+    """Whether it looks for further nodes all over the graph, in the order of the graph."""
     depth: int = 2
     """How many edges below the root the rule looks; a change further down does not concern it."""
 

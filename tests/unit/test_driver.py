@@ -197,6 +197,22 @@ def test_reader_that_moves_to_a_tensor_is_a_candidate() -> None:
     assert types_of(func) == ["Neg", "Add", "Add"]
 
 
+def test_later_rule_takes_candidates_in_the_order_of_the_graph() -> None:
+    """The Exp that the first rule makes stands before e2, so it is output 1 of the second."""
+    func = graph("x\n t = Tanh(x)\n e2 = Exp(x)\n r = Relu(x)\n return t, e2, r")
+    module_of(func)
+    first = rule("a\n t = Tanh(a)\n return t", "a\n e = Exp(a)\n return e")
+    seen: list[str] = []
+
+    def meet(match: Match) -> bool:
+        seen.extend(op.node_name for op in match.targets)
+        return False
+
+    pair = pattern("a\n r = Relu(a)\n e = Exp(a)\n return r, e")
+    run_ge(func.body.block, [first, PatternRule(pair, lambda match: None, meet)])
+    assert seen == ["r", "e_t_0"]
+
+
 ENDLESS = {
     "swap": ("a b\n y = Add(a, b)\n return y", "a b\n y = Add(b, a)\n return y"),
     "grow": (RELU, "a\n r = Relu(a)\n s = Relu(r)\n return s"),
