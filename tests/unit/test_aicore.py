@@ -192,7 +192,7 @@ STRUCTURE = [
     ("in [64] by [16]", "in [64, 64] by [16]", "has 2 extents and 1 steps"),
     ("in [64] by [16]", "in [64, 64] by [16, 16]", "body has 2 arguments, expected 4"),
     ("over cores {", "over cores strips of 2 {", "goes by strips, expected two dimensions over c"),
-    ("on vector * 2", "on tensor * 2", "core kind is 'tensor', expected cube or vector"),
+    ("on vector * 2", "on tensor * 2", "core kind is 'tensor', expected cube, vector or mix"),
     ("on vector * 2", "on vector * 0", "runs on 0 cores, expected at least 1"),
     ("@k(%x : !aicore.tile<64x64xf16, gm>)", f"@k(%x : {'!aicore.tile<64x64xf16, ub>'})", "gm"),
 ]

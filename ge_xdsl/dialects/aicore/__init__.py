@@ -5,7 +5,25 @@ An op states its semantics, pipe, legality and work, and nothing about a chip.
 
 from xdsl.ir import Dialect
 
+from ge_xdsl.dialects.aicore.cross import (
+    AffineOp,
+    BlockIdxOp,
+    CrossSetOp,
+    CrossWaitOp,
+    SubBlockIdxOp,
+    SyncAllOp,
+    TakeOp,
+    WorkspaceOp,
+)
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.indexed import (
+    ScalarOp,
+    VargreduceOp,
+    VgatherOp,
+    VscanOp,
+    VscatterOp,
+    VsortOp,
+)
 from ge_xdsl.dialects.aicore.maps import CopyMapL1Op, CopyMapUbOp, Load3dOp, VspreadOp, VtapOp
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
@@ -16,7 +34,7 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0aOp,
     LoadL0bOp,
 )
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp, SectionOp
 from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import TileType
 from ge_xdsl.dialects.aicore.vector import (
@@ -39,7 +57,16 @@ AICORE = Dialect(
         KernelOp,
         LaunchOp,
         ForOp,
+        SectionOp,
         AllocOp,
+        WorkspaceOp,
+        TakeOp,
+        CrossSetOp,
+        CrossWaitOp,
+        SyncAllOp,
+        BlockIdxOp,
+        SubBlockIdxOp,
+        AffineOp,
         CopyGmL1Op,
         CopyGmUbOp,
         CopyUbGmOp,
@@ -59,6 +86,12 @@ AICORE = Dialect(
         VselOp,
         VreduceOp,
         VtransposeOp,
+        VgatherOp,
+        VsortOp,
+        VargreduceOp,
+        VscanOp,
+        VscatterOp,
+        ScalarOp,
         CopyMapL1Op,
         CopyMapUbOp,
         Load3dOp,

@@ -18,7 +18,8 @@ class MmadOp(Instruction):
 
     start is c itself, except where all indices after `at` are zero (or none is given): there it
     is zero, or with `init = bias` the row in the bias table. C1: a and b have one element type,
-    f16, bf16 or f32, c is f32. C2: the sizes fit the tiles. C3: sizes of at most 4095.
+    f16, bf16 or f32, c is f32. C2: the sizes fit the tiles. C3: sizes of at most 4095. With
+    `unit_flag`, here and in the fixpipe, blocks of c are drained while later ones are computed.
     """
 
     name = "aicore.mmad"
@@ -31,7 +32,7 @@ class MmadOp(Instruction):
         "bias": ("bt:nd",),
     }
     rank = 3
-    options = {"init": ("zero", "bias")}
+    options = {"init": ("zero", "bias"), "unit_flag": bool}
 
     def tile_names(self) -> tuple[str, ...]:
         return self.tiles if self.option("init") == "bias" else ("a", "b", "c")
@@ -68,7 +69,7 @@ class FixpipeOp(Instruction):
     tiles = ("src", "dst")
     spaces = {"src": ("l0c:nz",), "dst": ("gm:nd",)}
     window = "dst"
-    options = {"relu": bool}
+    options = {"relu": bool, "unit_flag": bool}
 
     def check(self) -> None:
         src, dst = self.tile_type("src"), self.tile_type("dst")

@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
-from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp
+from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp, section_kind
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.targets.target import Target
@@ -33,7 +33,7 @@ def check(module: ModuleOp, target: Target) -> None:
 def check_kernel(kernel: KernelOp, target: Target) -> None:
     """Raise CompileError unless the kernel fits the target's cores and memories."""
     subject = f"aicore.kernel @{kernel.sym_name}"
-    have = target.cores(kernel.core)
+    have = target.cores("cube" if kernel.core == "mix" else kernel.core)
     if kernel.blocks > have:
         raise CompileError(
             f"runs on {kernel.blocks} {kernel.core} cores, expected at most {have}",
@@ -61,9 +61,10 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
 
 def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:
     subject = f"{op.name} in @{kernel.sym_name}"
-    if op.pipe not in CORE_PIPES[kernel.core]:
+    kind = section_kind(op)
+    if op.pipe not in CORE_PIPES.get(kind, ()):
         raise CompileError(
-            f"runs on pipe {op.pipe}, expected one of a {kernel.core} core",
+            f"runs on pipe {op.pipe}, expected one of a {kind} core",
             subject=subject,
             location=op.source,
         )

@@ -16,6 +16,9 @@ from ge_xdsl.dialects.aicore.types import BLOCK_ROWS, UB_ALIGN, padded, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets.cost import Work
 
+L2_HINT = ("normal", "bypass")
+"""Whether what a copy reads stays in L2; data that is read once need not push out other data."""
+
 
 class _Copy(Instruction):
     """dst[:r, :c] = src[...]: one element type, a window in the larger tile.
@@ -43,6 +46,7 @@ class CopyGmL1Op(_Copy):
     tiles = ("src", "dst")
     spaces = {"src": ("gm:nd", "gm:zn"), "dst": ("l1:nz", "l1:nd", "l1:zn")}
     window = "src"
+    options = {"l2_hint": L2_HINT}
 
     def check(self) -> None:
         super().check()
@@ -69,6 +73,7 @@ class CopyGmUbOp(_Copy):
     tiles = ("src", "dst")
     spaces = {"src": ("gm:nd",), "dst": ("ub:nd",)}
     window = "src"
+    options = {"l2_hint": L2_HINT}
 
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size

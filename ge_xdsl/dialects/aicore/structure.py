@@ -40,7 +40,7 @@ from ge_xdsl.dialects.aicore.op import (
     print_indices,
     split,
 )
-from ge_xdsl.dialects.aicore.types import CORE_KINDS, TileType, tile_of
+from ge_xdsl.dialects.aicore.types import ALIGNMENT, CORE_KINDS, TileType, tile_of
 from ge_xdsl.dialects.aicore.view import names_attr, names_of, parse_nodes, print_nodes
 from ge_xdsl.dialects.located import Located
 
@@ -52,6 +52,9 @@ class AllocOp(Operation, Located):
 
     Each time the op runs it gives the next buffer, whose contents are undefined; the
     instructions that used that buffer before must have ended by the time it is written again.
+    `at` gives the address of the first buffer, the others follow it; without it the address is
+    left open. C1: a space of the core. C2: 1 to 4 buffers. C3: the address and the size of a
+    buffer are multiples of what the space asks for, where there is more than one buffer.
     """
 
     name = "aicore.alloc"
@@ -61,46 +64,63 @@ class AllocOp(Operation, Located):
     def buffers(self) -> int:
         return integer_of(self, "buffers") or 1
 
+    @property
+    def address(self) -> int | None:
+        """Where the first buffer lies in its space, in bytes."""
+        return integer_of(self, "address") if "address" in self.properties else None
+
     @classmethod
-    def make(cls, type: TileType, buffers: int = 1) -> AllocOp:
+    def make(cls, type: TileType, buffers: int = 1, address: int | None = None) -> AllocOp:
         properties: dict[str, Attribute] = {}
         if buffers != 1:
             properties["buffers"] = IntegerAttr(buffers, i64)
+        if address is not None:
+            properties["address"] = IntegerAttr(address, i64)
         return cls.create(result_types=[type], properties=properties)
 
     def verify_(self) -> None:
         if len(self.results) != 1:
             raise VerifyException(f"has {len(self.results)} results, expected one")
         tile = tile_of(self.results[0])
-        if tile.space == "gm":
+        if tile.space == "gm":  # C1
             raise VerifyException("allocates in gm, expected a memory space of the core")
-        if not 1 <= self.buffers <= MAX_BUFFERS:
+        if not 1 <= self.buffers <= MAX_BUFFERS:  # C2
             raise VerifyException(f"has {self.buffers} buffers, expected 1 to {MAX_BUFFERS}")
+        align, address = ALIGNMENT[tile.space], self.address
+        if address is not None and (address < 0 or address % align):  # C3
+            raise VerifyException(
+                f"is at address {address} of {tile.space}, expected a multiple of {align}"
+            )
 
     def print(self, printer: Printer) -> None:
         if self.buffers != 1:
             printer.print_string(f" buffers {self.buffers}")
+        if self.address is not None:
+            printer.print_string(f" at {self.address}")
         printer.print_string(" : ")
         printer.print_attribute(self.results[0].type)
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
         buffers = parser.parse_integer() if parser.parse_optional_keyword("buffers") else 1
+        address = parser.parse_integer() if parser.parse_optional_keyword("at") else None
         parser.parse_punctuation(":")
         found = parser.parse_type()
         if not isinstance(found, TileType):
             parser.raise_error(f"type is {found}, expected !aicore.tile<...>")
-        return cast("Self", cls.make(found, buffers))
+        return cast("Self", cls.make(found, buffers, address))
 
 
 class ForOp(Operation, Located):
     """A loop nest over the tiles of a space: an origin and a valid length per dimension.
 
     The origins of dimension d are 0, step, 2 step, ... below its extent, the last dimension
-    runs fastest, and the valid length is min(step, extent - origin). With `over cores` the
+    runs fastest, and the valid length is min(step, extent - origin). `from [...]` adds a base to
+    the origins of each dimension: a loop within a core's block of tiles. With `over cores` the
     iterations are dealt to the cores in turn: core i takes iterations i, i + cores, ... With
     `strips of w` they go through w rows of the last two dimensions at a time, row by row within
-    a column, so that what a strip of rows needs stays in L2.
+    a column, so that what a strip of rows needs stays in L2. With `over subcores` they are dealt
+    to the two vector cores of an AI core in the same way.
     """
 
     name = "aicore.for"
@@ -111,12 +131,26 @@ class ForOp(Operation, Located):
         return merge(self.properties.get("extents"), iter(self.operands))
 
     @property
+    def bases(self) -> list[Index]:
+        """What the origins of each dimension start from: 0, unless there is a `from`."""
+        static = self.properties.get("bases")
+        if static is None:
+            return [0] * len(self.steps)
+        used = dynamic_count(self.properties.get("extents"))
+        return merge(static, iter(self.operands[used:]))
+
+    @property
     def steps(self) -> list[int]:
         return cast("list[int]", merge(self.properties.get("steps"), iter(())))
 
     @property
     def over_cores(self) -> bool:
         return "over_cores" in self.properties
+
+    @property
+    def over_subcores(self) -> bool:
+        """Whether the two vector cores of an AI core share the iterations."""
+        return "over_subcores" in self.properties
 
     @property
     def strip(self) -> int:
@@ -142,10 +176,14 @@ class ForOp(Operation, Located):
         names: Sequence[str],
         over_cores: bool = False,
         strip: int = 0,
+        bases: Sequence[Index] = (),
     ) -> ForOp:
         """An empty loop; `names` are the SSA names of the origins."""
         static, dynamic = split(extents)
         properties = _loop_properties(static, steps, over_cores, strip)
+        if any(base != 0 for base in bases):
+            properties["bases"], more = split(bases)
+            dynamic += more
         block = Block(arg_types=[INDEX] * (2 * len(steps)))
         for i, name in enumerate(names):
             block.args[2 * i].name_hint = name
@@ -159,6 +197,10 @@ class ForOp(Operation, Located):
             raise VerifyException(f"has {len(self.extents)} extents and {count} steps")
         if len(self.body.args) != 2 * count:
             raise VerifyException(f"body has {len(self.body.args)} arguments, expected {2 * count}")
+        if len(self.bases) != count:
+            raise VerifyException(f"starts from {len(self.bases)} bases, expected {count}")
+        if self.over_cores and "bases" in self.properties:
+            raise VerifyException("runs over cores from a base, expected to start at 0")
         for number in (*self.steps, *self.extents):
             if isinstance(number, int) and number < 1:
                 raise VerifyException(f"extent or step is {number}, expected at least 1")
@@ -166,8 +208,12 @@ class ForOp(Operation, Located):
             raise VerifyException("runs over cores with a dynamic extent, expected constants")
         if self.strip and (self.strip < 0 or count < 2 or not self.over_cores):
             raise VerifyException("goes by strips, expected two dimensions over cores")
-        if self.over_cores and not isinstance(self.parent_op(), KernelOp):
+        if self.over_cores and isinstance(self.parent_op(), ForOp):
             raise VerifyException("runs over cores inside a loop, expected the kernel's top level")
+        if self.over_subcores and self.over_cores:
+            raise VerifyException("runs over cores and subcores, expected one of them")
+        if self.over_subcores and section_kind(self) != "vector":
+            raise VerifyException("runs over subcores, expected it in a vector section")
 
     def print(self, printer: Printer) -> None:
         args = self.body.args
@@ -179,9 +225,13 @@ class ForOp(Operation, Located):
             printer.print_ssa_value(args[i + 1])
         printer.print_string(") in ")
         print_indices(printer, self.extents)
+        if "bases" in self.properties:
+            printer.print_string(" from ")
+            print_indices(printer, self.bases)
         printer.print_string(" by ")
         print_indices(printer, self.steps)
         printer.print_string(" over cores" if self.over_cores else "")
+        printer.print_string(" over subcores" if self.over_subcores else "")
         printer.print_string(f" strips of {self.strip} " if self.strip else " ")
         printer.print_region(self.regions[0], print_entry_block_args=False)
 
@@ -190,19 +240,28 @@ class ForOp(Operation, Located):
         pairs = parser.parse_comma_separated_list(parser.Delimiter.PAREN, lambda: _pair(parser))
         parser.parse_keyword("in")
         extents = parse_indices(parser)
+        bases = parse_indices(parser) if parser.parse_optional_keyword("from") else []
         parser.parse_keyword("by")
         steps = [n if isinstance(n, int) else 0 for n in parse_indices(parser)]
-        over_cores = parser.parse_optional_keyword("over") is not None
-        if over_cores:
-            parser.parse_keyword("cores")
+        over = ""
+        if parser.parse_optional_keyword("over"):
+            over = parser.parse_identifier()
+            if over not in ("cores", "subcores"):
+                parser.raise_error(f"runs over {over}, expected cores or subcores")
         strip = 0
         if parser.parse_optional_keyword("strips"):
             parser.parse_keyword("of")
             strip = parser.parse_integer(allow_negative=False)
         region = parser.parse_region([arg for pair in pairs for arg in pair])
         values = [v if isinstance(v, int) else parser.resolve_operand(v, INDEX) for v in extents]
+        starts = [v if isinstance(v, int) else parser.resolve_operand(v, INDEX) for v in bases]
         static, dynamic = split(values)
-        properties = _loop_properties(static, steps, over_cores, strip)
+        properties = _loop_properties(static, steps, over == "cores", strip)
+        if over == "subcores":
+            properties["over_subcores"] = UnitAttr()
+        if starts:
+            properties["bases"], more = split(starts)
+            dynamic += more
         return cls.create(operands=dynamic, properties=properties, regions=[region])
 
 
@@ -234,11 +293,70 @@ def _pair(parser: Parser) -> list[Parser.Argument]:
     return [origin, parser.parse_argument(expect_type=False).resolve(INDEX)]
 
 
+class SectionOp(Operation, Located):
+    """The part of a mixed kernel that its cube cores run, or its vector cores.
+
+    aicore.section cube { ... }
+
+    The sections of a kernel run side by side and exchange tiles through a workspace in GM, in the
+    order that cross-core flags give. C1: cube or vector. C2: at the top level of a mixed kernel.
+    """
+
+    name = "aicore.section"
+    traits = traits_def(NoTerminator())
+
+    @property
+    def core(self) -> str:
+        """`cube` or `vector`."""
+        attr = self.properties.get("core")
+        return attr.data if isinstance(attr, StringAttr) else ""
+
+    @property
+    def body(self) -> Block:
+        return self.regions[0].block
+
+    @classmethod
+    def make(cls, core: str, body: Block) -> SectionOp:
+        return cls.create(properties={"core": StringAttr(core)}, regions=[Region(body)])
+
+    def verify_(self) -> None:
+        one_block(self)
+        if self.core not in ("cube", "vector"):  # C1
+            raise VerifyException(f"is of '{self.core}', expected cube or vector")
+        kernel = self.parent_op()
+        if not isinstance(kernel, KernelOp) or kernel.core != "mix":  # C2
+            raise VerifyException("is not at the top level of a mix kernel, expected to be")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.core} ")
+        printer.print_region(self.regions[0], print_entry_block_args=False)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        core = StringAttr(parser.parse_identifier())
+        region = parser.parse_region()
+        if not region.blocks:
+            region.add_block(Block())
+        return cls.create(properties={"core": core}, regions=[region])
+
+
+def section_kind(op: Operation) -> str:
+    """The kind of core that runs an op: its section's, or its kernel's."""
+    parent: Operation | None = op
+    while parent is not None:
+        if isinstance(parent, SectionOp | KernelOp):
+            return parent.core
+        parent = parent.parent_op()
+    return ""
+
+
 class KernelOp(Operation, Located):
     """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
 
     The last `outputs` arguments are written, the others read. A `synced` kernel has the flags
-    that order its pipes; for one without, each instruction is taken to wait for its buffers.
+    that order its pipes; for one without, each instruction is taken to wait for its buffers. The
+    `blocks` of a mixed kernel are cube cores with two vector cores each, and its instructions
+    stand in one section per kind.
     """
 
     name = "aicore.kernel"
@@ -285,12 +403,28 @@ class KernelOp(Operation, Located):
             if not isinstance(arg.type, TileType) or arg.type.data.space != "gm":
                 raise VerifyException(f"argument is {arg.type}, expected a tile in gm")
         if self.core not in CORE_KINDS:
-            raise VerifyException(f"core kind is '{self.core}', expected cube or vector")
+            raise VerifyException(f"core kind is '{self.core}', expected cube, vector or mix")
+        if self.core == "mix":
+            self._check_sections()
         if self.blocks < 1:
             raise VerifyException(f"runs on {self.blocks} cores, expected at least 1")
-        if not 1 <= self.outputs <= len(self.body.args):
+        if not 0 <= self.outputs <= len(self.body.args):
             count = len(self.body.args)
-            raise VerifyException(f"writes {self.outputs} arguments, expected 1 to {count}")
+            raise VerifyException(f"writes {self.outputs} arguments, expected 0 to {count}")
+
+    @property
+    def sections(self) -> list[SectionOp]:
+        """The sections of a mixed kernel, in order."""
+        return [op for op in self.body.ops if isinstance(op, SectionOp)]
+
+    def _check_sections(self) -> None:
+        kinds = [section.core for section in self.sections]
+        if sorted(kinds) != ["cube", "vector"]:
+            have = " and ".join(kinds) or "none"
+            raise VerifyException(f"has sections {have}, expected one cube and one vector")
+        for op in self.body.ops:
+            if isinstance(op, ForOp | AllocOp):
+                raise VerifyException(f"has {op.name} outside its sections, expected it in one")
 
     def print(self, printer: Printer) -> None:
         args = self.body.args

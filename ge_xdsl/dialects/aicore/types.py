@@ -3,7 +3,7 @@
 A layout is given by its permutation, not by its name. For a tile of R x C elements in blocks of
 r0 x c0, R1 = ceil(R/r0), C1 = ceil(C/c0):
 
-    nd   R, C                    gm, ub, bt, l1
+    nd   R, C                    gm, ub, bt, fb, l1
     nz   C1, R1, r0, c0          l1, l0c (16 x 16 blocks there), l0a on arch 3510
     zz   R1, C1, r0, c0          l0a
     zn   R1, C1, c0, r0          l0b: blocks of k0 x n0 with n outside k; weights in gm and l1
@@ -21,10 +21,13 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-SPACES = ("gm", "l1", "l0a", "l0b", "l0c", "ub", "bt")
+SPACES = ("gm", "l1", "l0a", "l0b", "l0c", "ub", "bt", "fb")
 LAYOUTS = ("nd", "nz", "zz", "zn")
 PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
-CORE_KINDS = ("cube", "vector")
+CORE_KINDS = ("cube", "vector", "mix")
+"""What a kernel runs on; `mix` is a cube core with its two vector cores."""
+SUB_CORES = 2
+"""Vector cores that belong to one cube core."""
 
 ELEMENT_BYTES = {
     **{"f32": 4, "f16": 2, "bf16": 2},
@@ -39,6 +42,9 @@ byte, a tile sets one byte aside for each.
 BLOCK_ROWS = 16
 BLOCK_BYTES = 32
 UB_ALIGN = 32
+
+ALIGNMENT = {"l1": 32, "ub": 32, "l0a": 512, "l0b": 512, "l0c": 1024, "bt": 64, "fb": 128}
+"""Memory space of a core -> bytes of which a tile's address is a multiple [ARCH]."""
 
 
 @dataclass(frozen=True, slots=True)
