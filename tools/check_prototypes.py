@@ -138,6 +138,15 @@ def prototype_problems(proto: Prototype) -> list[str]:
             f"{what} '{n}' is declared twice" for n in sorted(set(names)) if names.count(n) > 1
         ]
         found += [f"{what} '{n}' is no identifier" for n in names if not n.isidentifier()]
+    newer = [io.newer for io in proto.inputs]
+    if newer != sorted(newer):
+        found.append("an input of the oldest form follows a newer one, expected newer ones last")
+    found += [
+        f"{what} '{io.name}' is newer, expected it optional and an input"
+        for what, ios in (("input", proto.inputs), ("output", proto.outputs))
+        for io in ios
+        if io.newer and (what == "output" or io.kind != "optional")
+    ]
     for attr in proto.attrs:
         try:
             if not attr.required and attr.kind != "Tensor":

@@ -18,8 +18,9 @@ from pathlib import Path
 
 from ge_xdsl.cli.coverage import made_by_importers
 from ge_xdsl.cli.describe import prototype_lines, rule_lines
+from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.prototypes import known_ops, prototype_of
-from ge_xdsl.dialects.ge.registry import FAMILIES, family_of, op_class
+from ge_xdsl.dialects.ge.registry import family_of, op_class
 
 FOLDER = Path(__file__).resolve().parents[1] / "docs" / "ops"
 TABLE = "table_only"

@@ -14,7 +14,8 @@ from op_witness import BF16, F16, F32, F64, HALVES, I16, I32, I64, U8, build
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.check import foreign_element_type
-from ge_xdsl.dialects.ge.registry import FAMILIES, op_class
+from ge_xdsl.dialects.ge.families import FAMILIES
+from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
 
 EXAMPLES = 16

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from op_witness import build
 
+from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.op import operand_tensors
-from ge_xdsl.dialects.ge.registry import FAMILIES, op_class
+from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, compatible
 
 OPS = [

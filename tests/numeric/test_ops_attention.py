@@ -36,6 +36,8 @@ def to_layout(x, layout):
         "SBH": lambda: x.transpose(2, 0, 1, 3).reshape(s, b, n * d),
         "NSD": lambda: x[0],
         "SH": lambda: x[0].transpose(1, 0, 2).reshape(s, n * d),
+        "TND": lambda: x[0].transpose(1, 0, 2),
+        "NTD": lambda: x[0],
         "NBSD": lambda: x.transpose(1, 0, 2, 3),
     }[layout]()
 
@@ -208,6 +210,110 @@ def test_attention_refuses_values():
             run(op, q, [k], [v], **attrs)
 
 
+def test_attention_modes_without_a_value():
+    (q, k, v), _ = heads(2, 3)
+    attrs = {"head_num": N, "input_layout": "BNSD"}
+    with pytest.raises(ValueError, match="sparse_mode is 7, expected 0 to 6 to have a value"):
+        run("FlashAttentionScore", q, k, v, sparse_mode=7, **attrs)
+    with pytest.raises(ValueError, match="pse_type is 2, expected 0 or 1 to have a value"):
+        run("FlashAttentionScore", q, k, v, pse_type=2, **attrs)
+    attrs["input_layout"] = "TND"
+    q, k, v = (to_layout(a[:1], "TND") for a in (q, k, v))
+    ends = np.array([2], I64), np.array([3], I64)
+    shift = sample("any", (1, N, 2, 3), F32)
+    for operands, name in (((shift, None), "real_shift"), ((None, shift.view(np.uint8)), "drop")):
+        with pytest.raises(ValueError, match=f"{name}.* is given, expected none: its layout"):
+            run("FlashAttentionScore", q, k, v, *operands, *[None] * 3, *ends, **attrs)
+    with pytest.raises(ValueError, match="atten_mask is given, expected none: its layout"):
+        run("FlashAttentionScore", q, k, v, *[None] * 3, shift, None, *ends, **attrs)
+    with pytest.raises(ValueError, match="queries have 1 ends and keys 2, expected as many"):
+        run("FlashAttentionScore", q, k, v, *[None] * 5, ends[0], np.array([1, 3], I64), **attrs)
+    attrs = {"num_heads": N, "num_key_value_heads": 0, "input_layout": "TND"}
+    with pytest.raises(ValueError, match="pse_shift or atten_mask is given, expected none: its"):
+        run("PromptFlashAttention", q, k, v, shift, None, *ends, **attrs)
+
+
+# Forms of newer graphs
+
+
+FLASH_MODES = {
+    **MODES,
+    5: lambda i, j, sq, skv: j > i + skv - sq and j >= 2,
+    6: lambda i, j, sq, skv: j > i + skv - sq and j >= 2,
+}
+
+
+@pytest.mark.parametrize("mode", FLASH_MODES)
+@pytest.mark.parametrize("pse_type", [0, 1])
+def test_flash_attention_score_modes(pse_type, mode):
+    given, exact = heads(4, 6, kv_heads=2)
+    shift = sample("any", (B, N, 4, 6), F32, 4)
+    mask = np.random.default_rng(1).random((4, 6)) < 0.3
+    prefix = np.array([2], I64) if mode > 4 else None
+
+    def hide(b, n, i, j):
+        return (mode < 2 and mask[i, j]) or FLASH_MODES[mode](i, j, 4, 6)
+
+    attrs = {"head_num": N, "input_layout": "BNSD", "sparse_mode": mode, "pse_type": pse_type}
+    attrs |= {"scale_value": 0.4, "pre_tockens": 2, "next_tockens": 1}
+    found = run("FlashAttentionScore", *given, shift, None, None, mask, prefix, **attrs)[3]
+    added = shift * (0.4 if pse_type else 1)
+    check(found, reference(*exact, scale=0.4, shift=added, hide=hide)[0], F32)
+
+
+PACKED_ENDS = [3, 3, 7], [2, 4, 9]
+"""Three items: the second has no query."""
+
+
+def packed_reference(q, k, v, mode):
+    """[1, N, T, D] item by item."""
+    out, rows, sq, skv = np.zeros((*q.shape[:3], D)), np.zeros((*q.shape[:3], 2)), 0, 0
+    for q_end, kv_end in zip(*PACKED_ENDS, strict=True):
+        size = q_end - sq, kv_end - skv
+        part = q[:, :, sq:q_end], k[:, :, skv:kv_end], v[:, :, skv:kv_end]
+
+        def hide(b, n, i, j, size=size):
+            return FLASH_MODES[mode](i, j, *size)
+
+        out[:, :, sq:q_end], rows[:, :, sq:q_end] = reference(*part, scale=0.3, hide=hide)
+        sq, skv = q_end, kv_end
+    return out, rows
+
+
+@pytest.mark.parametrize("mode", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_packed_items_attend_to_their_own(dtype, mode):
+    given, exact = heads(7, 9, dtype, 2, batch=1)
+    out, rows = packed_reference(*exact, mode)
+    q, k, v = (to_layout(a, "TND") for a in given)
+    ends = [np.array(e, I64) for e in PACKED_ENDS]
+    prefix = np.array([2, 2, 2], I64) if mode > 4 else None
+    attrs = {"head_num": N, "input_layout": "TND", "sparse_mode": mode, "scale_value": 0.3}
+    attrs |= {"pre_tockens": 2, "next_tockens": 1}
+    largest, total, _, found = run(
+        "FlashAttentionScore", q, k, v, *[None] * 4, prefix, *ends, **attrs
+    )
+    check(found, to_layout(out, "TND"), dtype)
+    check(total, np.repeat(rows[0, ..., 1:].swapaxes(0, 1), 8, -1), F32)
+    assert largest.shape == (7, N, 8)
+    if mode > 4:
+        return
+    for layout in ("TND", "TND_NTD", "NTD_TND"):
+        before, _, after = layout.partition("_")
+        q, k, v = (to_layout(a, before) for a in given)
+        attrs = {"num_heads": N, "num_key_value_heads": 2, "input_layout": layout}
+        attrs |= {"sparse_mode": mode, "pre_tokens": 2, "next_tokens": 1}
+        operands = [q, [k], [v], None, None, *ends]
+        found, lse = run(
+            "FusedInferAttentionScore", *operands, scale=0.3, softmax_lse_flag=True, **attrs
+        )
+        check(found, to_layout(out, after or before), dtype)
+        assert lse.shape == (7, N, 1)
+        if layout != "TND_NTD":
+            found = run("PromptFlashAttention", q, k, v, *operands[3:], scale_value=0.3, **attrs)[0]
+            check(found, to_layout(out, after or before), dtype)
+
+
 # Rotary embedding
 
 
@@ -235,7 +341,11 @@ def test_rotary(angles, dtype):
     wants = [ex * ec + rotated(ex, m) * es for m in ("half", "interleave", "quarter")]
     order = np.concatenate([ex[..., ::2], ex[..., 1::2]], -1)
     wants.append(order * ec + rotated(order, "half") * es)
-    check(run("RotaryMul", x, cos, sin)[0], wants[0], dtype)
+    for mode, want in zip(("half", "interleave", "quarter"), wants, strict=False):
+        check(run("RotaryMul", x, cos, sin, rotary_mode=mode)[0], want, dtype)
+    matrix = np.eye(8, k=1).astype(dtype) - np.eye(8, k=-1).astype(dtype)
+    found = run("RotaryPositionEmbedding", x, cos, sin, matrix)[0]
+    check(found, ex * ec + (ex @ matrix.astype(F64)) * es, dtype)
     for mode, want in enumerate(wants):
         check(run("RotaryPositionEmbedding", x, cos, sin, mode=mode)[0], want, dtype)
 

@@ -242,9 +242,77 @@ def test_grouped_matmul_refuses_values():
     ):
         with pytest.raises(ValueError, match=text):
             run("GroupedMatmul", [x], [w], [], [], [], [], [], np.array(ends, I64), **attrs)
-    ends, scale = np.array([2, 4], I64), one.astype(np.uint64)
-    with pytest.raises(ValueError, match="scale, offset or antiquant_scale is given, expected"):
-        run("GroupedMatmul", [x], [w], [], [scale], [], [], [], ends, **attrs)
+    ends = np.array([2, 4], I64)
+    with pytest.raises(ValueError, match="scale is missing, expected it for DT_INT8 operands"):
+        run("GroupedMatmul", [x.astype(I8)], [w.astype(I8)], *[[]] * 5, ends, **attrs)
+    attrs |= {"group_type": 2, "transpose_x": True}
+    with pytest.raises(ValueError, match="bias or a scale is given, expected none when group_l"):
+        run("GroupedMatmul", [x], [x], [one], *[[]] * 4, ends, **attrs)
+
+
+GROUP_LISTS = {0: [2, 2, 5], 1: [2, 0, 3], 2: [[0, 2], [1, 0], [2, 3]]}
+
+
+@pytest.mark.parametrize("kind", GROUP_LISTS)
+def test_grouped_matmul_group_lists(kind):
+    x, w = sample("any", (6, 4), F32), sample("any", (3, 4, 5), F32, 1)
+    attrs = {"split_item": 3, "group_type": 0, "group_list_type": kind}
+    listed = np.array(GROUP_LISTS[kind], I64)
+    found = run("GroupedMatmul", [x], [w], *[[]] * 5, listed, counts=[1], **attrs)[0]
+    wanted = [x[:2].astype(F64) @ w[0], x[2:5].astype(F64) @ w[2], np.zeros((1, 5))]
+    check(found, np.concatenate(wanted), F32)
+
+
+def test_grouped_matmul_table_names_the_groups():
+    x, w = sample("any", (5, 4), F32), sample("any", (4, 4, 5), F32, 1)
+    attrs = {"split_item": 3, "group_type": 0, "group_list_type": 2}
+    listed = np.array([[3, 2], [1, 3]], I64)
+    found = run("GroupedMatmul", [x], [w], *[[]] * 5, listed, counts=[1], **attrs)[0]
+    check(found, np.concatenate([x[:2].astype(F64) @ w[3], x[2:].astype(F64) @ w[1]]), F32)
+
+
+def expected_codes(dtype, exact):
+    return np.clip(np.rint(exact), -128, 127) if dtype == -1 else exact
+
+
+@pytest.mark.parametrize("dtype", [-1, 0, 1, 3])
+@pytest.mark.parametrize("per_token", [False, True])
+def test_grouped_matmul_of_codes(per_token, dtype):
+    x, w = codes((5, 4), 1), codes((2, 4, 3), 2)
+    bias = sample("any", (2, 3), I32, 3)
+    scale = np.array([[0.25, 0.5, 0.125], [0.5, 1.0, 0.75]], F32)
+    token = np.array([1.0, 0.5, 2.0, 0.25, 1.5], F32) if per_token else None
+    offset = np.full((2, 3), 1.0, F32)
+    attrs = {"split_item": 3, "group_type": 0, "dtype": dtype, "counts": [1]}
+    operands = [bias], [scale], [offset], [], [], np.array([2, 5], I64), token
+    found = run("GroupedMatmul", [x], [w], *operands, **attrs)[0]
+    rows = []
+    for i in range(5):
+        e = int(i >= 2)
+        y = (x[i].astype(F64) @ w[e] + bias[e]) * scale[e] * (token[i] if per_token else 1) + 1
+        rows.append(expected_codes(dtype, y))
+    kinds = {-1: I8, 0: F16, 1: BF16, 3: F32}
+    check(found, np.array(rows), kinds[dtype])
+    sums = run("GroupedMatmul", [x], [w], *[[]] * 5, operands[5], **attrs | {"dtype": 2})[0]
+    np.testing.assert_array_equal(sums[:2], x[:2].astype(I32) @ w[0].astype(I32))
+
+
+def test_grouped_matmul_of_coded_weights_and_activations():
+    x, w = sample("any", (4, 4), F16), codes((2, 4, 3), 2)
+    scale, offset = sample("any", (2, 3), F16, 3), sample("any", (2, 3), F16, 4)
+    ends = np.array([1, 4], I64)
+    attrs = {"split_item": 3, "group_type": 0, "counts": [1]}
+    operands = [], [], [], [scale], [offset], ends
+    exact = np.concatenate(
+        [
+            x[s].astype(F64) @ ((w[e] + offset[e].astype(F64)) * scale[e].astype(F64))
+            for e, s in enumerate([slice(1), slice(1, 4)])
+        ]
+    )
+    for act, function in {0: lambda y: y, 1: "relu", 2: "gelu", 4: "fastgelu", 5: "silu"}.items():
+        found = run("GroupedMatmul", [x], [w], *operands, act_type=act, **attrs)[0]
+        wanted = ACTIVATIONS[function](exact) if act else exact
+        check(found, wanted, F16)
 
 
 ACTIVATIONS = {

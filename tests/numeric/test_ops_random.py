@@ -6,8 +6,9 @@ from op_runs import make, run
 from op_witness import BF16, F16, F32, F64, I32, I64, U8
 from xdsl.traits import Pure
 
+from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.random import philox_words
-from ge_xdsl.dialects.ge.registry import FAMILIES, op_class
+from ge_xdsl.dialects.ge.registry import op_class
 
 MANY = np.array([40, 500])
 U64 = np.uint64

@@ -4,7 +4,8 @@ import re
 
 from op_text import check_refused
 
-from ge_xdsl.dialects.ge.registry import FAMILIES, op_class
+from ge_xdsl.dialects.ge.families import FAMILIES
+from ge_xdsl.dialects.ge.registry import op_class
 
 _NUMBER = re.compile(r"\bC(\d+):")
 

@@ -31,14 +31,14 @@ MoeFinalizeRoutingV2 | expanded_x: 10x8xf32, expanded_row_idx: 10xi32, scales: 5
 """)
 BAD = bad(
     """
-FlashAttentionScore | c1 | ; input_layout="TND" | input_layout is 'TND', expected BSH, SBH, BSND \
-or BNSD
-PromptFlashAttention | c1 | ; input_layout="TND" | input_layout is 'TND', expected BSH, BSND, \
-BNSD, NSD, SH or BNSD_BSND
+FlashAttentionScore | c1 | ; input_layout="NTD" | input_layout is 'NTD', expected BSH, SBH, BSND, \
+BNSD or TND
+PromptFlashAttention | c1 | ; input_layout="NTD" | input_layout is 'NTD', expected BSH, BSND, \
+BNSD, NSD, SH, BNSD_BSND, TND or NTD_TND
 IncreFlashAttention | c1 | ; input_layout="TND" | input_layout is 'TND', expected BSH, BSND, BNSD, \
 NSD or SH
-FusedInferAttentionScore | c1 | ; input_layout="TND" | input_layout is 'TND', expected BSH, BSND, \
-BNSD, NSD, SH, BNSD_BSND, BNSD_NBSD, BSND_NBSD or BSH_NBSD
+FusedInferAttentionScore | c1 | ; input_layout="NTD" | input_layout is 'NTD', expected BSH, BSND, \
+BNSD, NSD, SH, BNSD_BSND, BNSD_NBSD, BSND_NBSD, BSH_NBSD, TND, TND_NTD or NTD_TND
 FlashAttentionScore | c2 | key: 2x5x8xi32 | key is DT_INT32, expected a floating-point type
 FlashAttentionScore PromptFlashAttention | c2_types | key: 2x5x8xf16 | operands are DT_FLOAT and \
 DT_FLOAT16, expected one element type
@@ -75,6 +75,16 @@ to 2x2x3x5
 FlashAttentionScore | c5 | padding_mask: 3x5xf32 | padding_mask is given, expected none: GE \
 reserves it
 FlashAttentionScore | c6 | ; keep_prob=0.0 | keep_prob is 0.0, expected above 0, at most 1
+FlashAttentionScore | c7 | ; sparse_mode=9 | sparse_mode is 9, expected 0, 1, 2, 3, 4, 5, 6, 7 or 8
+FlashAttentionScore | c7_shift | ; pse_type=4 | pse_type is 4, expected 0, 1, 2 or 3
+FlashAttentionScore | c8 | query: 6x2x4xf32, key: 9x2x4xf32, value: 9x2x4xf32, actual_seq_qlen: \
+2xi64; input_layout="TND" | actual_seq_kvlen is missing, expected it for input_layout TND
+FlashAttentionScore | c8_rank | query: 6x2x4xf32, key: 9x2x4xf32, value: 9x2x4xf32, \
+actual_seq_qlen: 2x1xi64, actual_seq_kvlen: 2xi64; input_layout="TND" | actual_seq_qlen is 2x1, \
+expected rank 1
+FlashAttentionScore | c9 | ; sparse_mode=5 | prefix is missing, expected it for sparse_mode 5
+FlashAttentionScore | c9_count | prefix: 3xi64; sparse_mode=6 | lengths in prefix and batch are 3 \
+and 2, expected equal ones
 IncreFlashAttention | c4 | query: 2x2x8xf32 | query has 2 places, expected 1
 IncreFlashAttention | c5 | atten_mask: 2x1x1x6xi1 | atten_mask is 2x1x1x6, expected one that \
 broadcasts to 2x2x1x5
@@ -98,6 +108,11 @@ RotaryMul RotaryMulGrad InterleaveRope | c2 | x: 2x3x4x7xf32 | x is 2x3x4x7, exp
 dimension that 2 divides
 RotaryMul RotaryMulGrad | c3 | r1: 1x3x1x1xf32 | r1 is 1x3x1x1, expected one that broadcasts to \
 2x3x4x8
+RotaryMul | c2_quarter | x: 2x3x4x6xf32; rotary_mode="quarter" | x is 2x3x4x6, expected a last \
+dimension that 4 divides
+RotaryMul | c4 | ; rotary_mode="full" | rotary_mode is 'full', expected half, interleave or quarter
+RotaryPositionEmbedding | c5 | rotate: 8x4xf32 | last dimension of x and rotate are 8x8 and 8x4, \
+expected equal ones
 RotaryMulGrad | c4 | dy: 2x3x4x1xf32 | x and dy are 2x3x4x8 and 2x3x4x1, expected equal ones
 RotaryPositionEmbedding | c2 | ; mode=4 | mode is 4, expected 0, 1, 2 or 3
 RotaryPositionEmbedding | c3 | x: 3x4x8xf32 | x is 3x4x8, expected rank 4
@@ -219,6 +234,6 @@ def test_refused(name):
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize("family", ["attention", "rotary", "moe"])
+@pytest.mark.parametrize("family", ["flash_attention", "attention", "rotary", "moe"])
 def test_each_constraint_has_a_case(family):
     assert not missing(family, BAD)

@@ -4,8 +4,9 @@ import pytest
 
 from ge_xdsl.dialects.ge.compare import Comparison
 from ge_xdsl.dialects.ge.elementwise import Binary, Promoting
+from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.graph import verify
-from ge_xdsl.dialects.ge.registry import FAMILIES, load_all
+from ge_xdsl.dialects.ge.registry import load_all
 from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.dialects.ge.unary import ComplexUnary, FloatUnary
 from ge_xdsl.errors import CompileError

@@ -115,7 +115,12 @@ GroupedMatmul | c6 | weight: 4x5xf16 + 4x5xf16 | operands are DT_FLOAT and DT_FL
 one element type
 GroupedMatmul | c7 | ; transpose_x=True | transpose_x and group_type 2 come together, expected \
 both or none
-GroupedMatmul | c8 | bias: 5xf32 | bias lists 1 tensors, expected 2 or none
+GroupedMatmul | c5_table | group_list: 2xi64; group_list_type=2 | group_list is 2, expected rank 2
+GroupedMatmul | c8 | bias: 5xf32 + 5xf32 + 5xf32 | bias lists 3 tensors, expected 2, 1 or none
+GroupedMatmul | c8_one | x: 5x4xf32, weight: 2x4x5xf32, scale: 5xf32 + 5xf32, group_list: 2xi64; \
+group_type=0, split_item=3 | scale lists 2 tensors, expected 1 or none
+GroupedMatmul | c9 | ; group_list_type=3 | group_list_type is 3, expected 0, 1 or 2
+GroupedMatmul | c10 | ; act_type=3 | act_type is 3, expected 0, 1, 2, 4 or 5
 FFN | c1 | x: 4xf32 | x is 4, expected rank 2 or more
 FFN | c2 | ; activation="tanh" | activation is 'tanh', expected fastgelu, gelu, relu, silu, geglu, \
 swiglu or reglu

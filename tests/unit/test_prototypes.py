@@ -10,14 +10,23 @@ import pytest
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
+from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge import prototypes
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.check import check_arity
+from ge_xdsl.dialects.ge.op import OPERAND_SEGMENTS, GeOp, segments
 from ge_xdsl.dialects.ge.prototype import AttrKind, AttrSpec, Io, Prototype, Subgraph, encode
 from ge_xdsl.dialects.ge.prototypes import known_ops, prototype_of
 from ge_xdsl.dialects.ge.registry import class_of_prototype, load_all, op_class
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.types import DataType, Tensor
+
+
+def oldest_of(op_type: str) -> Prototype:
+    found = prototype_of(op_type)
+    assert found is not None
+    return found
+
 
 OWN = {"control_edge", "unconnected", "yield", "FusedConv2D_BiasAdd_ReLU"}
 """The project's own ops, which GE's table does not have."""
@@ -128,7 +137,7 @@ def tool() -> Any:
 
 def test_tool_accepts_the_table(capsys: pytest.CaptureFixture[str]):
     assert tool().main([]) == 0
-    assert capsys.readouterr().out.startswith("1975 ops, 8419 operands and results, 4093 attr")
+    assert capsys.readouterr().out.startswith("1975 ops, 8426 operands and results, 4101 attr")
 
 
 @pytest.mark.parametrize(
@@ -139,6 +148,8 @@ def test_tool_accepts_the_table(capsys: pytest.CaptureFixture[str]):
         (("keep_dims:Bool=false", "keep_dims:Bool=3"), "attribute 'keep_dims' is 3, expected true"),
         (("x1:=14 x2:=14", "x1:=14 x1:=14"), "MatMul: input 'x1' is declared twice"),
         (("transpose_x1:Bool", "a-b:Bool"), "attribute 'a-b' is no identifier"),
+        (("prefix?+:", "prefix+:"), "input 'prefix' is newer, expected it optional and an input"),
+        (("atten_mask?:", "atten_mask?+:"), "an input of the oldest form follows a newer one"),
         (("  ", " "), "is not in canonical form, expected sorted lines"),
     ],
 )
@@ -180,13 +191,51 @@ def test_tool_writes_the_table_from_rows(tmp_path: Path, monkeypatch: pytest.Mon
             cached.cache_clear()
 
 
+# Older and newer forms
+
+
+NEWER = [name for name in known_ops() if any(io.newer for io in oldest_of(name).inputs)]
+
+
+def test_ops_with_several_forms():
+    assert [
+        *("FlashAttentionScore", "FusedInferAttentionScore", "GroupedMatmul"),
+        *("KvRmsNormRopeCache", "RotaryPositionEmbedding"),
+    ] == NEWER
+
+
+@pytest.mark.parametrize("op_type", NEWER)
+def test_counts_of_each_form_load(op_type: str):
+    """The generic form of a graph written for any form of the op reads as the newest."""
+    cls, proto = op_class(op_type), oldest_of(op_type)
+    assert cls is not None
+    block = Block(arg_types=[Tensor(DataType.DT_FLOAT, (2, 3)).type])
+    for known in range(proto.oldest_inputs, len(proto.inputs) + 1):
+        inputs: list[Any] = [
+            [block.args[0]] if io.kind == "dynamic" else block.args[0]
+            for io in proto.inputs[: proto.oldest_inputs]
+        ]
+        dynamic = sum(io.kind == "dynamic" for io in proto.outputs)
+        types = [Tensor(DataType.DT_FLOAT, (2, 3)).type] * len(proto.outputs)
+        op = cls.build(*inputs, result_types=types, result_counts=[1] * dynamic)
+        counts = op.operand_counts()
+        assert len(counts) == len(proto.inputs)
+        op.properties[OPERAND_SEGMENTS] = segments(counts[:known])
+        if cls.prototype.needs_operand_segments:
+            assert op.operand_counts() == counts
+        check_arity(op)
+    op.properties[OPERAND_SEGMENTS] = segments(counts[: proto.oldest_inputs - 1])
+    with pytest.raises(VerifyException, match="expected"):
+        check_arity(op)
+
+
 # The typed classes
 
 
 def shape_of(proto: Prototype) -> dict[str, Any]:
     """What a class and the table must agree on: names, kinds, order, attributes."""
     return {
-        "inputs": [(io.name, io.kind) for io in proto.inputs],
+        "inputs": [(io.name, io.kind, io.newer) for io in proto.inputs],
         "outputs": [(io.name, io.kind) for io in proto.outputs],
         "attrs": [(a.name, a.kind, a.required, default_of(a)) for a in proto.attrs],
         "subgraphs": [(g.name, g.kind) for g in proto.subgraphs],

@@ -23,6 +23,7 @@ from ge_xdsl.dialects.ge.fields import (
     variadic,
 )
 from ge_xdsl.dialects.ge.heads import (
+    PACKED,
     Window,
     as_scores,
     check_heads,
@@ -35,13 +36,14 @@ from ge_xdsl.dialects.ge.heads import (
     laid_out,
     lengths_of,
     scores_of,
+    spans_of,
     split_layout,
     to_heads,
     weigh,
+    weigh_packed,
 )
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.rounding import chosen
-from ge_xdsl.dialects.ge.suffix import check_floats
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 
 if TYPE_CHECKING:
@@ -49,103 +51,6 @@ if TYPE_CHECKING:
 
 SIMPLE = ("BSH", "BSND", "BNSD", "NSD", "SH")
 INPUTS = frozenset({DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_BF16, DataType.DT_INT8})
-
-
-class FlashAttentionScoreOp(GeOp):
-    """attention_out = (softmax(s) kept by drop_mask / keep_prob) @ value per head,
-    s = scale_value * (query @ key^T + real_shift), hidden where atten_mask
-
-    With atten_mask keys outside i - pre_tockens <= j <= i + next_tockens are hidden too. drop_mask
-    has a bit per score, lowest first, 1 to keep. softmax_max and softmax_sum (f32) are those of
-    each row, eight times; softmax_out is empty. Key heads may divide the query's. This is the older
-    form of the op, without sparse modes. C1: input_layout is BSH, SBH, BSND or BNSD. C2: query, key
-    and value are floating-point tensors of one element type. C3: their heads, batches, sequences
-    and head lengths fit. C4: atten_mask and real_shift broadcast to [B, N, Sq, Skv]. C5: no
-    padding_mask. C6: keep_prob is above 0 and at most 1.
-    """
-
-    name = "ge.FlashAttentionScore"
-
-    query = operand()
-    key = operand()
-    value = operand()
-    real_shift = optional()
-    drop_mask = optional()
-    padding_mask = optional()
-    atten_mask = optional()
-    softmax_max = result()
-    softmax_sum = result()
-    softmax_out = result()
-    attention_out = result()
-    scale_value = floating(1.0)
-    keep_prob = floating(1.0)
-    pre_tockens = integer(2147483647)
-    next_tockens = integer(2147483647)
-    head_num = integer()
-    is_flash = boolean()
-    input_layout = string()
-
-    widens = True
-
-    def infer(self, query: Tensor, key: Tensor, value: Tensor, *rest: Tensor | None) -> Any:
-        shift, _, padding_mask, atten_mask = rest
-        layout = self.input_layout
-        chosen(layout, "input_layout", ("BSH", "SBH", "BSND", "BNSD"))  # C1
-        check_floats(query=query, key=key, value=value)  # C2
-        one_element_type(query, key, value)  # C2
-        kv_heads = self._kv_heads(query.shape, key.shape)
-        if kv_heads is None:
-            kv_heads, key, value = self.head_num, key.with_shape(None), value.with_shape(None)
-        b, n, sq, skv, dv = check_heads(query, key, value, layout, (self.head_num, kv_heads))  # C3
-        check_mask_shape(atten_mask, "atten_mask", b, n, sq, skv)  # C4
-        check_mask_shape(shift, "real_shift", b, n, sq, skv)  # C4
-        if padding_mask is not None:  # C5
-            raise VerifyException("padding_mask is given, expected none: GE reserves it")
-        if not 0 < self.keep_prob <= 1:  # C6
-            raise VerifyException(f"keep_prob is {self.keep_prob}, expected above 0, at most 1")
-        row = Tensor(DataType.DT_FLOAT, (b, n, sq, 8))
-        out = query.with_shape(laid_out(layout, b, n, sq, dv))
-        return row, row, query.with_shape((0, 0, 0, 0)), out
-
-    def _kv_heads(self, query: Sequence[int] | None, key: Sequence[int] | None) -> int | None:
-        """Key heads: a dimension of key, or its columns over the length of a query head."""
-        heads = self.head_num
-        if not query or not key or heads < 1:
-            return None
-        layout = self.input_layout
-        if layout in ("BSND", "BNSD"):
-            found = key[layout.index("N")] if len(key) == 4 else heads
-            return None if found == DYNAMIC else found
-        if DYNAMIC in (query[-1], key[-1]):
-            return None
-        return key[-1] // (query[-1] // heads) if query[-1] >= heads else heads
-
-    def evaluate(self, query: Array, key: Array, value: Array, *rest: Array | None) -> Any:
-        import numpy as np
-
-        shift, drop_mask, _, atten_mask = rest
-        layout = self.input_layout
-        q = to_heads(query, layout, self.head_num)
-        kv_heads = self._kv_heads(query.shape, key.shape)
-        k, v = (to_heads(a, layout, kv_heads or 1) for a in (key, value))
-        scores = scores_of(q, k)
-        scores = (scores if shift is None else scores + as_scores(shift)) * np.float32(
-            self.scale_value
-        )
-        b, _, sq, skv = scores.shape
-        window = Window(0, self.pre_tockens, self.next_tockens)
-        lengths = lengths_of(None, sq, b), lengths_of(None, skv, b)
-        hide = hidden(window, atten_mask, *lengths, (sq, skv))
-        keep = None
-        if drop_mask is not None:
-            bits: Array = np.unpackbits(drop_mask.view(np.uint8).reshape(-1), bitorder="little")
-            if bits.size < scores.size:
-                raise ValueError(f"drop_mask has {bits.size} bits, expected {scores.size} or more")
-            keep = bits[: scores.size].reshape(scores.shape) / np.float32(self.keep_prob)
-        out, largest, total = weigh(scores, hide, v, keep)
-        rows = (np.repeat(a, 8, axis=-1).astype(np.float32) for a in (largest, total))
-        empty = np.zeros((0, 0, 0, 0), query.dtype)
-        return *rows, empty, from_heads(out, layout).astype(query.dtype)
 
 
 class _Inference(GeOp):
@@ -168,6 +73,16 @@ class _Inference(GeOp):
             return DataType.DT_INT8
         return DataType.DT_FLOAT16 if query.dtype is DataType.DT_INT8 else query.dtype
 
+    def check_masks(self, rest: Sequence[Tensor | None], b: int, n: int, sq: int, skv: int) -> None:
+        """The shapes of pse_shift, atten_mask and both lengths, which `rest` starts with."""
+        packed = split_layout(self.get_attr("input_layout"))[0] in PACKED
+        if not packed:
+            check_mask_shape(rest[0], "pse_shift", b, n, sq, skv)
+            if self.get_attr("sparse_mode") < 2:
+                check_mask_shape(rest[1], "atten_mask", b, n, sq, skv)
+        check_lengths(rest[2], "actual_seq_lengths", DYNAMIC if packed else b)
+        check_lengths(rest[3], "actual_seq_lengths_kv", DYNAMIC if packed else b)
+
     def refuse(self, names: Sequence[str], arrays: Sequence[Array | None]) -> None:
         """Raises ValueError for an operand whose meaning is not modelled."""
         for name, array in zip(names, arrays, strict=True):
@@ -188,6 +103,9 @@ class _Inference(GeOp):
         import numpy as np
 
         layout, _ = split_layout(self.get_attr("input_layout"))
+        if layout in PACKED:
+            k, v = (to_heads(a[0], layout, 0) for a in (keys, values))
+            return self._packed((q, k, v), masks, lengths, window, scale)
         k, sizes = joined(keys, layout, self.kv_heads())
         v, _ = joined(values, layout, self.kv_heads())
         shift, mask = masks
@@ -198,6 +116,22 @@ class _Inference(GeOp):
         places = lengths_of(lengths[0], sq, b), lengths_of(kv_lengths, skv, b)
         return weigh(scores, hidden(window, mask, *places, (sq, skv)), v)
 
+    def _packed(
+        self,
+        qkv: tuple[Array, Array, Array],
+        masks: tuple[Array | None, Array | None],
+        lengths: tuple[Array | None, Array | None],
+        window: Window,
+        scale: float,
+    ) -> Any:
+        """`attention` for items one after another, ending where `lengths` say."""
+        shift, mask = masks
+        if shift is not None or (mask is not None and window.mode < 2):
+            raise ValueError(
+                "pse_shift or atten_mask is given, expected none: its layout is not modelled"
+            )
+        return weigh_packed(qkv, spans_of(qkv, lengths), window, scale)
+
 
 class PromptFlashAttentionOp(_Inference):
     """attention_out = softmax(query @ key^T * scale_value + pse_shift, where not hidden) @ value
@@ -206,11 +140,12 @@ class PromptFlashAttentionOp(_Inference):
     next_tokens; 1: atten_mask; 2: j > i; 3: j > i + Skv - Sq; 4: outside i + Skv - Sq - pre_tokens
     <= j <= i + Skv - Sq + next_tokens. The lengths cut Sq and Skv per item; rows beyond are 0. Key
     heads (num_key_value_heads, 0 for as many) divide the query's. That pse_shift comes after the
-    scale is unconfirmed. The quantised forms have no value here. C1: input_layout is BSH, BSND,
-    BNSD, NSD, SH or BNSD_BSND. C2: query, key and value are of one type, a float or i8. C3: their
+    scale is unconfirmed. Layouts with T have the items one after another, and the lengths say where
+    each ends. The quantised forms have no value here. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
+    BNSD_BSND, TND or NTD_TND. C2: query, key and value are of one type, a float or i8. C3: their
     heads, batches, sequences and head lengths fit. C4: atten_mask and pse_shift broadcast to [B, N,
-    Sq, Skv] (atten_mask for sparse modes 0 and 1). C5: lengths are i32 or i64, one or one per item.
-    C6: sparse_mode is 0 to 4.
+    Sq, Skv] (atten_mask for sparse modes 0 and 1, both but in layouts with T). C5: lengths are i32
+    or i64, one or one per item. C6: sparse_mode is 0 to 4.
     """
 
     name = "ge.PromptFlashAttention"
@@ -237,7 +172,7 @@ class PromptFlashAttentionOp(_Inference):
     sparse_mode = integer(0)
     inner_precise = integer(1)
 
-    layouts = (*SIMPLE, "BNSD_BSND")
+    layouts = (*SIMPLE, "BNSD_BSND", "TND", "NTD_TND")
 
     def infer(self, query: Tensor, key: Tensor, value: Tensor, *rest: Tensor | None) -> Tensor:
         chosen(self.input_layout, "input_layout", self.layouts)  # C1
@@ -246,11 +181,7 @@ class PromptFlashAttentionOp(_Inference):
         one_element_type(query, key, value)  # C2
         layout, out_layout = split_layout(self.input_layout)
         b, n, sq, skv, dv = check_heads(query, key, value, layout, self.head_counts())  # C3
-        check_mask_shape(rest[0], "pse_shift", b, n, sq, skv)  # C4
-        if self.sparse_mode < 2:
-            check_mask_shape(rest[1], "atten_mask", b, n, sq, skv)  # C4
-        check_lengths(rest[2], "actual_seq_lengths", b)  # C5
-        check_lengths(rest[3], "actual_seq_lengths_kv", b)  # C5
+        self.check_masks(rest, b, n, sq, skv)  # C4 C5
         shape = laid_out(out_layout, b, n, sq, dv)
         return Tensor(self.out_dtype_of(query, rest[7]), shape)
 
@@ -365,13 +296,13 @@ class FusedInferAttentionScoreOp(_Inference):
 
     Sparse modes, lengths and key heads as in PromptFlashAttention; key and value are one tensor
     each, or list one per item. With softmax_lse_flag softmax_lse (f32) is ln(sum of e^score) of
-    each row as [B, N, Sq, 1], which is unconfirmed, else it is empty. The operands after
-    actual_seq_lengths_kv have no value here. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
-    BNSD_BSND, or BNSD, BSND or BSH with _NBSD. C2: query is a float or i8. C3: heads, batches,
-    sequences and head lengths fit, as many keys as values, one or one per item. C4: atten_mask and
-    pse_shift broadcast to [B, N, Sq, Skv] (atten_mask for sparse modes 0 and 1). C5: lengths are
-    i32 or i64, one or one per item. C6: sparse_mode is 0 to 4. C7: pse_type is 0. C8: out_dtype is
-    0.
+    each row as [B, N, Sq, 1] ([T, N, 1]), which is unconfirmed, else it is empty. The operands
+    after actual_seq_lengths_kv have no value here. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
+    BNSD_BSND, TND, TND_NTD, NTD_TND, or BNSD, BSND or BSH with _NBSD. C2: query is a float or i8.
+    C3: heads, batches, sequences and head lengths fit, as many keys as values, one or one per item.
+    C4: atten_mask and pse_shift broadcast to [B, N, Sq, Skv] (atten_mask for sparse modes 0 and 1).
+    C5: lengths are i32 or i64, one or one per item. C6: sparse_mode is 0 to 4. C7: pse_type is 0.
+    C8: out_dtype is 0.
     """
 
     name = "ge.FusedInferAttentionScore"
@@ -397,16 +328,16 @@ class FusedInferAttentionScoreOp(_Inference):
     key_antiquant_offset = optional()
     value_antiquant_scale = optional()
     value_antiquant_offset = optional()
-    key_shared_prefix = optional()
-    value_shared_prefix = optional()
-    actual_shared_prefix_len = optional()
-    query_rope = optional()
-    key_rope = optional()
-    key_rope_antiquant_scale = optional()
-    dequant_scale_query = optional()
-    learnable_sink = optional()
-    q_start_idx = optional()
-    kv_start_idx = optional()
+    key_shared_prefix = optional(newer=True)
+    value_shared_prefix = optional(newer=True)
+    actual_shared_prefix_len = optional(newer=True)
+    query_rope = optional(newer=True)
+    key_rope = optional(newer=True)
+    key_rope_antiquant_scale = optional(newer=True)
+    dequant_scale_query = optional(newer=True)
+    learnable_sink = optional(newer=True)
+    q_start_idx = optional(newer=True)
+    kv_start_idx = optional(newer=True)
     attention_out = result()
     softmax_lse = result()
     num_heads = integer()
@@ -426,7 +357,11 @@ class FusedInferAttentionScoreOp(_Inference):
     pse_type = integer(0)
     out_dtype = integer(0)
 
-    layouts = (*SIMPLE, "BNSD_BSND", "BNSD_NBSD", "BSND_NBSD", "BSH_NBSD")
+    layouts = (
+        *SIMPLE,
+        *("BNSD_BSND", "BNSD_NBSD", "BSND_NBSD", "BSH_NBSD"),
+        *("TND", "TND_NTD", "NTD_TND"),
+    )
 
     def infer(
         self, query: Tensor, key: Sequence[Tensor], value: Sequence[Tensor], *rest: Tensor | None
@@ -439,11 +374,7 @@ class FusedInferAttentionScoreOp(_Inference):
             b, n, sq, d = head_dims(query, layout, self.num_heads, "query")
             return Tensor(dtype, laid_out(out_layout, b, n, sq, d)), self._lse(b, n, sq)
         b, n, sq, skv, dv = _check_lists(query, key, value, layout, self.head_counts())  # C3
-        check_mask_shape(rest[0], "pse_shift", b, n, sq, skv)  # C4
-        if self.sparse_mode < 2:
-            check_mask_shape(rest[1], "atten_mask", b, n, sq, skv)  # C4
-        check_lengths(rest[2], "actual_seq_lengths", b)  # C5
-        check_lengths(rest[3], "actual_seq_lengths_kv", b)  # C5
+        self.check_masks(rest, b, n, sq, skv)  # C4 C5
         return Tensor(dtype, laid_out(out_layout, b, n, sq, dv)), self._lse(b, n, sq)
 
     def _check_attributes(self) -> None:
@@ -453,7 +384,10 @@ class FusedInferAttentionScoreOp(_Inference):
         chosen(self.out_dtype, "out_dtype", (0,))
 
     def _lse(self, b: int, n: int, sq: int) -> Tensor:
-        return Tensor(DataType.DT_FLOAT, (b, n, sq, 1) if self.softmax_lse_flag else (0,))
+        if not self.softmax_lse_flag:
+            return Tensor(DataType.DT_FLOAT, (0,))
+        packed = split_layout(self.input_layout)[0] in PACKED
+        return Tensor(DataType.DT_FLOAT, (sq, n, 1) if packed else (b, n, sq, 1))
 
     def evaluate(
         self, query: Array, key: Sequence[Array], value: Sequence[Array], *rest: Array | None
@@ -469,5 +403,7 @@ class FusedInferAttentionScoreOp(_Inference):
         masks, lengths = (rest[0], rest[1]), (rest[2], rest[3])
         out, largest, total = self.attention(q, key, value, masks, lengths, window, self.scale)
         lse = (largest + np.log(total)).astype(np.float32)
+        if layout in PACKED:
+            lse = lse[0].transpose(1, 0, 2)
         lse = lse if self.softmax_lse_flag else np.zeros(0, np.float32)
         return from_heads(out, out_layout).astype(query.dtype), lse

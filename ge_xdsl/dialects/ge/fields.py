@@ -46,8 +46,9 @@ class _Field:
 class IoField(_Field, Generic[T]):
     """A declared operand or result, read as `op.x1`."""
 
-    def __init__(self, kind: IoKind, is_result: bool, name: str = "") -> None:
+    def __init__(self, kind: IoKind, is_result: bool, name: str = "", newer: bool = False) -> None:
         super().__init__(name)
+        self.newer = newer
         self.kind: IoKind = kind
         self.is_result = is_result
 
@@ -122,9 +123,9 @@ def operand() -> IoField[SSAValue]:
     return IoField("required", False)
 
 
-def optional() -> IoField[SSAValue | None]:
-    """An operand that may be missing."""
-    return IoField("optional", False)
+def optional(newer: bool = False) -> IoField[SSAValue | None]:
+    """An operand that may be missing; `newer` when only newer forms of the op have it."""
+    return IoField("optional", False, newer=newer)
 
 
 def variadic() -> IoField[Sequence[SSAValue]]:
@@ -220,7 +221,7 @@ def prototype_of_fields(cls: type, op_type: str) -> Prototype:
     attr_fields = cast("list[AttrField[Any]]", [f for f in fields if isinstance(f, AttrField)])
     return Prototype(
         op_type,
-        tuple(Io(f.name, f.kind) for f in io_fields if not f.is_result),
+        tuple(Io(f.name, f.kind, newer=f.newer) for f in io_fields if not f.is_result),
         tuple(Io(f.name, f.kind) for f in io_fields if f.is_result),
         tuple(AttrSpec(f.name, f.spec_kind, f.required, f.default) for f in attr_fields),
         tuple(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -42,6 +44,34 @@ _RESULTS = {
 """What GroupedMatmul's dtype means for i8 operands."""
 
 
+_ACTIVATIONS = ("fastgelu", "gelu", "relu", "silu", "geglu", "swiglu", "reglu")
+
+
+def _activate(x: Array, activation: str) -> Array:
+    """The activations of one operand; raises ValueError for the gated ones."""
+    import numpy as np
+
+    if activation == "fastgelu":
+        return x * sigmoid(x * np.float32(1.702))
+    if activation == "gelu":
+        return gelu_tanh(x)
+    if activation == "silu":
+        return x * sigmoid(x)
+    if activation == "relu":
+        return np.maximum(x, x.dtype.type(0))
+    raise ValueError(f"activation is '{activation}', expected fastgelu, gelu, relu or silu")
+
+
+_ACT_TYPES: dict[int, Callable[[Array], Array]] = {
+    0: lambda x: x,
+    1: partial(_activate, activation="relu"),
+    2: partial(_activate, activation="gelu"),
+    4: partial(_activate, activation="fastgelu"),
+    5: partial(_activate, activation="silu"),
+}
+"""What GroupedMatmul's act_type applies."""
+
+
 def group_spans(ends: Sequence[int], length: int) -> list[slice]:
     """The places of each group; raises ValueError when an end falls or lies beyond `length`."""
     spans: list[slice] = []
@@ -61,12 +91,18 @@ class GroupedMatmulOp(GeOp):
     one [E, K, N]. group_type -1: x lists a tensor per group, y too. 0: rows are split; x lists a
     tensor per group, or is one matrix that group_list (the ends of the groups) splits, rows after
     the last end giving 0; y is one matrix. 2: x is [K, M] with transpose_x, group_list splits K,
-    and y is [E, M, N]. The quantised forms (scale, offset, antiquant_scale, antiquant_offset) have
-    no value here. C1: group_type is -1, 0 or 2. C2: split_item is 0 or 1 for group_type -1, else 2
-    or 3. C3: there are as many x as weights for several x. C4: inner dimensions are equal. C5:
-    group_list is i32 or i64 of rank 1, and given when one x is split. C6: x and weight have one
-    element type unless quantised. C7: transpose_x goes with group_type 2. C8: bias has as many
-    tensors as weight, or none.
+    and y is [E, M, N]. group_list_type 1: group_list has the rows of each group; 2: [E, 2], each
+    row a group and how many rows it has. For i8 x and weight y = (x @ w + bias) * scale *
+    per_token_scale + offset, with antiquant_scale w is (w + antiquant_offset) * antiquant_scale;
+    scales are one list entry per group or [E, N]. act_type then applies relu (1), gelu by tanh (2),
+    fast_gelu (4) or silu (5). For i8 x dtype chooses that of y: -1 i8, 0 f16, 1 bf16, 2 i32 (which
+    takes no scale), 3 f32. The oldest form of the op has no per_token_scale. C1: group_type is -1,
+    0 or 2. C2: split_item is 0 or 1 for group_type -1, else 2 or 3. C3: there are as many x as
+    weights for several x. C4: inner dimensions are equal. C5: group_list is i32 or i64 of rank 1 (2
+    for group_list_type 2), and given when one x is split. C6: x and weight have one element type
+    unless quantised. C7: transpose_x goes with group_type 2. C8: bias, scale, offset and antiquant
+    lists have as many tensors as weight, one or none. C9: group_list_type is 0, 1 or 2. C10:
+    act_type is 0, 1, 2, 4 or 5.
     """
 
     name = "ge.GroupedMatmul"
@@ -79,21 +115,28 @@ class GroupedMatmulOp(GeOp):
     antiquant_scale = variadic()
     antiquant_offset = variadic()
     group_list = optional()
+    per_token_scale = optional(newer=True)
     y = variadic_result()
     split_item = integer(0)
     dtype = integer(0)
     transpose_weight = boolean(False)
     transpose_x = boolean(False)
     group_type = integer(-1)
+    group_list_type = integer(0)
+    act_type = integer(0)
     tuning_config = integers((0,))
 
     widens = True
 
     def infer(self, x: Sequence[Tensor], weight: Sequence[Tensor], *rest: Any) -> Any:
-        bias, *scales, group_list = rest
+        *lists, group_list, _ = rest
+        scales = lists[1:]
         chosen(self.group_type, "group_type", (-1, 0, 2))  # C1
         chosen(self.split_item, "split_item", (0, 1) if self.group_type == -1 else (2, 3))  # C2
-        self._check_counts(x, weight, bias, group_list)  # C3 C5 C7 C8
+        chosen(self.group_list_type, "group_list_type", (0, 1, 2))  # C9
+        chosen(self.act_type, "act_type", tuple(_ACT_TYPES))  # C10
+        self._check_counts(x, weight, group_list)  # C3 C5 C7
+        self._check_lists(weight, lists)  # C8
         if not any(scales):
             one_element_type(*x, *weight)  # C6
         first = x[0].dtype
@@ -109,24 +152,27 @@ class GroupedMatmulOp(GeOp):
         self,
         x: Sequence[Tensor],
         weight: Sequence[Tensor],
-        bias: Sequence[Tensor],
         group_list: Tensor | None,
     ) -> None:
         if not x or not weight or len(x) not in (1, len(weight)):  # C3
             raise VerifyException(
                 f"x lists {len(x)} tensors and weight {len(weight)}, expected as many or one x"
             )
-        if len(bias) not in (0, len(weight)):  # C8
-            raise VerifyException(f"bias lists {len(bias)} tensors, expected {len(weight)} or none")
         if self.transpose_x != (self.group_type == 2):  # C7
             raise VerifyException(
                 "transpose_x and group_type 2 come together, expected both or none"
             )
         check_index(group_list, "group_list")  # C5
         if group_list is not None:
-            of_rank(group_list, 1, "group_list")  # C5
+            of_rank(group_list, 2 if self.group_list_type == 2 else 1, "group_list")  # C5
         elif self.group_type == 2 or (self.group_type == 0 and len(x) == 1):  # C5
             raise VerifyException("group_list is missing, expected it for one x that is split")
+
+    def _check_lists(self, weight: Sequence[Tensor], lists: Sequence[Sequence[Tensor]]) -> None:
+        for io, tensors in zip(self.prototype.inputs[2:7], lists, strict=True):
+            if len(tensors) not in (0, 1, len(weight)):
+                wanted = f"{len(weight)}, 1 or none" if len(weight) > 1 else "1 or none"
+                raise VerifyException(f"{io.name} lists {len(tensors)} tensors, expected {wanted}")
 
     def _product(self, x: Tensor, weight: Tensor) -> Shape:
         """The shape of one product; [E, K, N] weights stand for the matrices of their groups."""
@@ -150,24 +196,73 @@ class GroupedMatmulOp(GeOp):
     def evaluate(self, x: list[Array], weight: list[Array], *rest: Any) -> Any:
         import numpy as np
 
-        bias, *scales, group_list = rest
-        if any(scales):
-            raise ValueError("scale, offset or antiquant_scale is given, expected none of them")
-        ends: list[int] = [] if group_list is None else group_list.tolist()
+        *lists, group_list, token_scale = rest
+        groups = self._groups(x[0].shape[0], group_list)
         if self.group_type == 2:
-            spans = group_spans(ends, x[0].shape[0])
-            return [np.stack([contract(x[0][s].T, weight[0][s]) for s in spans])]
-        matrices = list(weight[0]) if weight[0].ndim == 3 and len(weight) == 1 else weight
-        biases = list(bias[0]) if bias and bias[0].ndim == 2 and len(bias) == 1 else bias
-        spans = group_spans(ends, x[0].shape[0]) if len(x) == 1 and ends else []
-        parts = [x[0][s] for s in spans] if spans else x
-        if len(parts) != len(matrices):
+            if any(lists) or token_scale is not None:
+                raise ValueError("bias or a scale is given, expected none when group_list splits K")
+            return [np.stack([contract(x[0][s].T, weight[0][s]) for _, s in groups])]
+        matrices = _entries(weight, 3)
+        columns = [_entries(items, 2) for items in lists]
+        is_split = len(x) == 1 and bool(groups)
+        parts = groups if is_split else [(i, slice(None)) for i in range(len(x))]
+        if len(parts) != len(matrices) and (self.group_list_type != 2 or not is_split):
             raise ValueError(f"{len(parts)} groups of rows, expected {len(matrices)}")
         found: list[Array] = []
-        for i, (part, w) in enumerate(zip(parts, matrices, strict=True)):
-            y = contract(part, w.T if self.transpose_weight else w)
-            found.append(y + biases[i] if biases else y)
-        return found if self.group_type == -1 else [_padded(found, x, bool(spans))]
+        start = 0
+        for place, (i, span) in enumerate(parts):
+            rows = x[0][span] if is_split else x[place]
+            w = matrices[i].T if self.transpose_weight else matrices[i]
+            extra = [None if not items else items[i if len(items) > 1 else 0] for items in columns]
+            mine = span if is_split else slice(start, start + rows.shape[0])
+            start = mine.stop
+            scale = None if token_scale is None else token_scale.reshape(-1, 1)[mine]
+            found.append(self._group(rows, w, extra, scale))
+        return found if self.group_type == -1 else [_padded(found, x, is_split)]
+
+    def _groups(self, length: int, group_list: Array | None) -> list[tuple[int, slice]]:
+        """The group and the places of each run of rows; [] where nothing is split."""
+        if group_list is None:
+            return []
+        listed = group_list.tolist()
+        if self.group_list_type == 0:
+            return list(enumerate(group_spans(listed, length)))
+        numbers = [n for n, _ in listed] if self.group_list_type == 2 else range(len(listed))
+        counts = [n for _, n in listed] if self.group_list_type == 2 else listed
+        return list(zip(numbers, group_spans(list(accumulate(counts)), length), strict=True))
+
+    def _group(
+        self, x: Array, w: Array, extra: Sequence[Array | None], token_scale: Array | None
+    ) -> Array:
+        """The product of one group; `extra` are its bias, scales and offsets."""
+        bias, scale, offset, anti_scale, anti_offset = extra
+        if anti_scale is not None:
+            w = _weight(w, anti_scale, anti_offset)
+        y = contract(x, w)
+        y = y if bias is None else y + bias
+        if x.dtype.kind != "i":
+            return _ACT_TYPES[self.act_type](y)
+        dtype = _RESULTS.get(self.dtype, DataType.DT_INT8)
+        if dtype is DataType.DT_INT32:
+            return y
+        if scale is None:
+            raise ValueError("scale is missing, expected it for DT_INT8 operands")
+        wide = y.astype("float32") * _scale(scale)
+        wide = wide if token_scale is None else wide * token_scale
+        wide = _ACT_TYPES[self.act_type](wide if offset is None else wide + offset)
+        return (
+            to_codes(wide, dtype) if dtype is DataType.DT_INT8 else wide.astype(numpy_dtype(dtype))
+        )
+
+
+def _scale(scale: Array) -> Array:
+    """f32 scales; u64 and i64 ones hold them in their low half, cut to 19 bits."""
+    return short_scale(scale) if scale.dtype.kind in "iu" else scale.astype("float32")
+
+
+def _entries(items: list[Array], rank: int) -> list[Array]:
+    """What each group has: an entry of the list, or of the first dimension of its only tensor."""
+    return list(items[0]) if len(items) == 1 and items[0].ndim == rank else items
 
 
 def _padded(parts: list[Array], x: list[Array], is_split: bool) -> Array:
@@ -193,24 +288,6 @@ def _stacked(shapes: Sequence[Shape], is_split: bool) -> Shape:
     for shape in known:
         columns = merge_dim(columns, shape[1], "columns of the groups")
     return (known[0][0] if is_split else add_dims(*(s[0] for s in known)), columns)
-
-
-_ACTIVATIONS = ("fastgelu", "gelu", "relu", "silu", "geglu", "swiglu", "reglu")
-
-
-def _activate(x: Array, activation: str) -> Array:
-    """The activations of one operand; raises ValueError for the gated ones."""
-    import numpy as np
-
-    if activation == "fastgelu":
-        return x * sigmoid(x * np.float32(1.702))
-    if activation == "gelu":
-        return gelu_tanh(x)
-    if activation == "silu":
-        return x * sigmoid(x)
-    if activation == "relu":
-        return np.maximum(x, x.dtype.type(0))
-    raise ValueError(f"activation is '{activation}', expected fastgelu, gelu, relu or silu")
 
 
 class FFNOp(GeOp):

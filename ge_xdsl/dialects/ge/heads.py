@@ -1,17 +1,18 @@
 """Attention over heads: layouts of queries and keys, what a mask hides, and the reference itself.
 
 B is the batch, N the number of heads, S the sequence, D the length of a head, H = N * D with one
-head after another.
+head after another, T the sequences of all items one after another: the batch is 1 then.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.grouped_matmul import group_spans
 from ge_xdsl.dialects.ge.operands import check_index
 from ge_xdsl.dialects.ge.shapes import merge_dim, shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
@@ -19,7 +20,9 @@ from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
-_RANKS = {"BSH": 3, "SBH": 3, "BSND": 4, "BNSD": 4, "NSD": 3, "SH": 2}
+_RANKS = {"BSH": 3, "SBH": 3, "BSND": 4, "BNSD": 4, "NSD": 3, "SH": 2, "TND": 3, "NTD": 3}
+PACKED = ("TND", "NTD")
+"""Layouts whose items stand one after another, ending where the actual lengths say."""
 _ORDERS = {"BSND": (0, 2, 1, 3), "BNSD": (0, 1, 2, 3)}
 
 
@@ -40,8 +43,10 @@ def head_dims(tensor: Tensor, layout: str, heads: int, name: str) -> tuple[int, 
         raise VerifyException(f"{name} is {shape_text(shape)}, expected rank {_RANKS[layout]}")
     if layout in _ORDERS:
         b, n, s, d = (shape[i] for i in _ORDERS[layout])
-    elif layout == "NSD":
+    elif layout in ("NSD", "NTD"):
         b, (n, s, d) = 1, shape
+    elif layout == "TND":
+        b, (s, n, d) = 1, shape
     else:
         b, s, width = (1, *shape) if layout == "SH" else shape
         b, s = (s, b) if layout == "SBH" else (b, s)
@@ -61,18 +66,22 @@ def laid_out(layout: str, b: int, n: int, s: int, d: int) -> tuple[int, ...]:
         "BNSD": (b, n, s, d),
         "NBSD": (n, b, s, d),
         "NSD": (n, s, d),
+        "NTD": (n, s, d),
+        "TND": (s, n, d),
         "SH": (s, h),
     }[layout]
 
 
 def to_heads(x: Array, layout: str, heads: int) -> Array:
     """An operand as [B, N, S, D]."""
-    if layout == "NSD":
+    if layout in ("NSD", "NTD"):
         return x[None]
+    if layout == "TND":
+        return x.transpose(1, 0, 2)[None]
     if layout in _ORDERS:
         return x.transpose(_ORDERS[layout])
     x = x[None] if layout == "SH" else x.swapaxes(0, 1) if layout == "SBH" else x
-    return x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+    return x.reshape(*x.shape[:2], heads, x.shape[2] // heads).transpose(0, 2, 1, 3)
 
 
 def from_heads(x: Array, layout: str) -> Array:
@@ -82,8 +91,10 @@ def from_heads(x: Array, layout: str) -> Array:
         return x.transpose(1, 0, 2, 3)
     if layout in _ORDERS:
         return x.transpose(_ORDERS[layout])
-    if layout == "NSD":
+    if layout in ("NSD", "NTD"):
         return x[0]
+    if layout == "TND":
+        return x[0].transpose(1, 0, 2)
     wide = x.transpose(0, 2, 1, 3).reshape(b, s, n * d)
     return wide[0] if layout == "SH" else wide.swapaxes(0, 1) if layout == "SBH" else wide
 
@@ -142,6 +153,8 @@ class Window:
     mode: int = 0
     before: int = 0
     after: int = 0
+    prefix: Sequence[int] = ()
+    """How many first keys of each item are always seen."""
 
 
 def hidden(
@@ -151,6 +164,7 @@ def hidden(
 
     Mode 0: the mask, and with one also what lies outside i - before <= j <= i + after. 1: the mask.
     2: j > i. 3: j > i + Skv - Sq. 4: outside i + Skv - Sq - before <= j <= i + Skv - Sq + after.
+    5 and 6: j > i + Skv - Sq, but for the prefix of the item.
     """
     import numpy as np
 
@@ -159,6 +173,9 @@ def hidden(
     shift = 0 if window.mode in (0, 2) else kv_lengths - q_lengths
     if window.mode in (2, 3):
         return out | (j > i + shift)
+    if window.mode in (5, 6):
+        prefix = np.asarray(window.prefix).reshape(-1, 1, 1, 1)
+        return out | ((j > i + shift) & (j >= prefix))
     if window.mode == 4 or (window.mode == 0 and mask is not None):
         out = out | (j < i + shift - window.before) | (j > i + shift + window.after)
     if mask is not None and window.mode in (0, 1):
@@ -186,7 +203,8 @@ def lengths_of(values: Array | None, size: int, batch: int) -> Array:
 def scores_of(q: Array, k: Array) -> Array:
     """q @ k^T per head, [B, N, Sq, Skv]; query head h has key head h // (N / Nkv)."""
     b, n, sq, d = q.shape
-    groups = q.reshape(b, k.shape[1], -1, sq, d)
+    kv = k.shape[1]
+    groups = q.reshape(b, kv, n // kv, sq, d)
     return (groups @ k[:, :, None].swapaxes(-1, -2)).reshape(b, n, sq, k.shape[2])
 
 
@@ -205,8 +223,52 @@ def weigh(scores: Array, hide: Array, v: Array, keep: Array | None = None) -> An
     p = powers / np.where(total == 0, np.float32(1), total)
     p = p if keep is None else p * keep
     b, n, sq, skv = p.shape
-    out = p.reshape(b, v.shape[1], -1, sq, skv) @ v[:, :, None]
+    kv = v.shape[1]
+    out = p.reshape(b, kv, n // kv, sq, skv) @ v[:, :, None]
     return out.reshape(b, n, sq, v.shape[-1]), largest, total
+
+
+def spans_of(
+    qkv: tuple[Array, Array, Array], ends: Sequence[Array | None]
+) -> list[tuple[slice, slice]]:
+    """The places of each item's queries and keys; one item where no end is given.
+
+    Raises ValueError when the ends do not rise, or are not as many for both.
+    """
+    sizes = qkv[0].shape[2], qkv[1].shape[2]
+    lists = [[size] if e is None else e.tolist() for size, e in zip(sizes, ends, strict=True)]
+    if len(lists[0]) != len(lists[1]):
+        raise ValueError(
+            f"queries have {len(lists[0])} ends and keys {len(lists[1])}, expected as many"
+        )
+    spans = [group_spans(items, size) for items, size in zip(lists, sizes, strict=True)]
+    return list(zip(*spans, strict=True))
+
+
+def weigh_packed(
+    qkv: tuple[Array, Array, Array],
+    spans: Sequence[tuple[slice, slice]],
+    window: Window,
+    scale: float,
+) -> Any:
+    """`weigh` for items one after another: each sees its own keys only, by its window.
+
+    q, k and v are [1, N, T, D], `spans` the places of the queries and of the keys of each item.
+    """
+    import numpy as np
+
+    q, k, v = qkv
+    out: Array = np.zeros((*q.shape[:3], v.shape[-1]), q.dtype)
+    rows: list[Array] = [np.zeros((*q.shape[:3], 1), np.float32) for _ in range(2)]
+    for i, (mine, keys) in enumerate(spans):
+        scores = scores_of(q[:, :, mine], k[:, :, keys]) * np.float32(scale)
+        sq, skv = scores.shape[2:]
+        own = replace(window, prefix=window.prefix[i : i + 1])
+        hide = hidden(own, None, lengths_of(None, sq, 1), lengths_of(None, skv, 1), (sq, skv))
+        out[:, :, mine], rows[0][:, :, mine], rows[1][:, :, mine] = weigh(
+            scores, hide, v[:, :, keys]
+        )
+    return out, *rows
 
 
 def joined(items: Sequence[Array], layout: str, heads: int) -> tuple[Array, Array | None]:

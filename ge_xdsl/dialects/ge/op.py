@@ -183,7 +183,12 @@ class GeOp(Operation):
     def operand_counts(self) -> Sequence[int]:
         """How many operands each declared input has, in order."""
         proto = self.prototype
-        return _counts(proto.inputs, len(self._operands), self.properties.get(OPERAND_SEGMENTS))
+        stored = self.properties.get(OPERAND_SEGMENTS)
+        counts = _counts(proto.inputs, len(self._operands), stored)
+        missing = len(proto.inputs) - len(counts)
+        if missing > 0 and len(counts) >= proto.oldest_inputs:  # written for an older form
+            return (*counts, *(0,) * missing)
+        return counts
 
     def result_counts(self) -> Sequence[int]:
         outputs, count = self.prototype.outputs, 0 if self.token else len(self.results)

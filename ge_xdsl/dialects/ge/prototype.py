@@ -59,6 +59,8 @@ class Io:
     name: str
     kind: IoKind = "required"
     dtypes: tuple[DataType, ...] = ()
+    newer: bool = field(default=False, compare=False)
+    """Whether only newer forms of the op have it; such ones are optional and stand last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,8 @@ class Prototype:
     fixed_operands: int = field(init=False, compare=False, repr=False)
     """Operand count when every input is required, else -1."""
     fixed_results: int = field(init=False, compare=False, repr=False)
+    oldest_inputs: int = field(init=False, compare=False, repr=False)
+    """How many inputs the oldest form of the op has: graphs with the others left out load too."""
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -125,6 +129,7 @@ class Prototype:
         put(self, "fixed_operands", len(self.inputs) if fixed else -1)
         fixed = all(io.kind == "required" for io in self.outputs)
         put(self, "fixed_results", len(self.outputs) if fixed else -1)
+        put(self, "oldest_inputs", sum(not io.newer for io in self.inputs))
 
     @property
     def needs_operand_segments(self) -> bool:

@@ -6,9 +6,10 @@ over the bytes of the file and only the line that is found is parsed:
     MatMul nn | x1:=3 x2:=3 bias?:=3 | y:=3 | transpose_x1:Bool=false | then_branch branches*
     op, ge.es module | inputs | outputs | attributes | subgraphs
 
-`?` marks an optional and `*` a dynamic one. A data type stands without `DT_`, in lower case; `=3`
-names the set of types on the line that starts with `=3`, and no type at all means any. An attribute
-is `name:Kind` when required and `name:Kind=default` when not, the default in JSON without blanks.
+`?` marks an optional and `*` a dynamic one, `+` after that one which only newer forms of the op
+have. A data type stands without `DT_`, in lower case; `=3` names the set of types on the line that
+starts with `=3`, and no type at all means any. An attribute is `name:Kind` when required and
+`name:Kind=default` when not, the default in JSON without blanks.
 """
 
 from __future__ import annotations
@@ -91,9 +92,10 @@ def parse_line(line: str) -> Prototype:
 
 
 def _io(text: str) -> Io:
-    name, _, dtypes = text.partition(":")
+    marked, _, dtypes = text.partition(":")
+    name = marked.rstrip("+")
     kind = _KINDS.get(name[-1], "required")
-    return Io(name.rstrip("?*"), kind, _types(dtypes))
+    return Io(name.rstrip("?*"), kind, _types(dtypes), name != marked)
 
 
 def _types(text: str) -> tuple[DataType, ...]:
@@ -147,7 +149,7 @@ def type_word(dtype: DataType) -> str:
 
 
 def _io_text(io: Io, aliases: Mapping[tuple[DataType, ...], str]) -> str:
-    name = io.name + _MARKS[io.kind]
+    name = io.name + _MARKS[io.kind] + "+" * io.newer
     if not io.dtypes:
         return name
     return f"{name}:{type_word(io.dtypes[0]) if len(io.dtypes) == 1 else aliases[io.dtypes]}"

@@ -72,10 +72,12 @@ def check_angles(x: Shape, tensor: Tensor, name: str) -> None:
 
 
 class RotaryMulOp(GeOp):
-    """y = x * r1 + [-b, a] * r2, a and b the halves of the last dimension of x
+    """y = x * r1 + rotated x * r2; [-b, a], a and b the halves of x, for rotary_mode half
 
-    C1: all operands are floating-point tensors of one element type. C2: x has an even last
-    dimension. C3: r1 and r2 broadcast to x and have its last dimension.
+    rotary_mode is half (the only one of the oldest form), interleave or quarter. C1: all operands
+    are floating-point tensors of one element type. C2: x has a last dimension that 2 divides (4
+    for quarter). C3: r1 and r2 broadcast to x and have its last dimension. C4: rotary_mode is one
+    of these.
     """
 
     name = "ge.RotaryMul"
@@ -84,19 +86,21 @@ class RotaryMulOp(GeOp):
     r1 = operand()
     r2 = operand()
     y = result()
+    rotary_mode = string("half")
 
     widens = True
 
     def infer(self, x: Tensor, r1: Tensor, r2: Tensor) -> Tensor:
         check_floats(x=x, r1=r1, r2=r2)  # C1
         one_element_type(x, r1, r2)  # C1
-        check_length(x.shape, 2, "x")  # C2
+        chosen(self.rotary_mode, "rotary_mode", _MODES)  # C4
+        check_length(x.shape, 4 if self.rotary_mode == "quarter" else 2, "x")  # C2
         check_angles(x.shape, r1, "r1")  # C3
         check_angles(x.shape, r2, "r2")  # C3
         return x
 
     def evaluate(self, x: Array, r1: Array, r2: Array) -> Array:
-        return x * r1 + rotate(x, "half") * r2
+        return x * r1 + rotate(x, self.rotary_mode) * r2
 
 
 class RotaryMulGradOp(GeOp):
@@ -139,9 +143,10 @@ class RotaryPositionEmbeddingOp(GeOp):
     """y = x * cos + rotated x * sin; mode 0 half, 1 interleave, 2 quarter, 3 interleave-half
 
     Mode 3 puts the even places before the odd ones, then rotates by halves; y keeps that order.
+    rotate [D, D] (not in the oldest form) makes the rotated x, x @ rotate, which is unconfirmed.
     C1: all operands are floating-point tensors of one element type. C2: mode is 0 to 3. C3: x has
     rank 4 and a last dimension that 2 divides (4 for mode 2). C4: cos and sin broadcast to x and
-    have its last dimension.
+    have its last dimension. C5: rotate has a row and a column for each place of the last dimension.
     """
 
     name = "ge.RotaryPositionEmbedding"
@@ -149,14 +154,17 @@ class RotaryPositionEmbeddingOp(GeOp):
     x = operand()
     cos = operand()
     sin = operand()
+    rotate = optional(newer=True)
     y = result()
     mode = integer(0)
 
     widens = True
 
-    def infer(self, x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    def infer(self, x: Tensor, cos: Tensor, sin: Tensor, matrix: Tensor | None) -> Tensor:
         check_floats(x=x, cos=cos, sin=sin)  # C1
-        one_element_type(x, cos, sin)  # C1
+        one_element_type(x, cos, sin, *([] if matrix is None else [matrix]))  # C1
+        if matrix is not None and x.shape:  # C5
+            merge_shapes((x.shape[-1],) * 2, matrix.shape, "last dimension of x and rotate")
         chosen(self.mode, "mode", (0, 1, 2, 3))  # C2
         of_rank(x, 4, "x")  # C3
         check_length(x.shape, 4 if self.mode == 2 else 2, "x")  # C3
@@ -164,7 +172,9 @@ class RotaryPositionEmbeddingOp(GeOp):
         check_angles(x.shape, sin, "sin")  # C4
         return x
 
-    def evaluate(self, x: Array, cos: Array, sin: Array) -> Array:
+    def evaluate(self, x: Array, cos: Array, sin: Array, matrix: Array | None) -> Array:
+        if matrix is not None:
+            return x * cos + (x @ matrix) * sin
         x = evens_first(x) if self.mode == 3 else x
         return x * cos + rotate(x, (*_MODES, "half")[self.mode]) * sin
 
@@ -261,7 +271,7 @@ class KvRmsNormRopeCacheOp(GeOp):
     c_kv_scale = optional()
     k_rope_offset = optional()
     c_kv_offset = optional()
-    v = optional()
+    v = optional(newer=True)
     new_k_cache = result("k_cache")
     new_ckv_cache = result("ckv_cache")
     k_rope = result()

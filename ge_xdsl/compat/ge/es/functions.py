@@ -99,6 +99,7 @@ class OpCall:
 
         Raises TypeError as a Python function with this signature would.
         """
+        args = self._of_oldest(args, kwargs)
         plain = len(self.inputs) + bool(self.builder) + len(self.counts) + len(self.graphs)
         extra = args[plain:]
         named = dict(kwargs)
@@ -116,6 +117,15 @@ class OpCall:
             unknown = any(name not in self.signature.parameters for name in named)
             known = f", expected one of: {', '.join(self.signature.parameters)}" if unknown else ""
             raise TypeError(f"{self.op_type}() {error}{known}") from None
+
+    def _of_oldest(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        """Arguments for the op's oldest form, which ends in counts, as arguments for its newest."""
+        oldest = self.cls.prototype.oldest_inputs
+        missing = len(self.inputs) - oldest
+        named = any(name in kwargs for name in self.counts)
+        if not missing or not self.counts or named or len(args) != oldest + len(self.counts):
+            return args
+        return [*args[:oldest], *[None] * missing, *args[oldest:]]
 
     @property
     def op_type(self) -> str:
