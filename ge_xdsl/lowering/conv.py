@@ -28,9 +28,10 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.buffers import Program, Value
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
 from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel, only_relu
-from ge_xdsl.lowering.recipes import Emitter, cast_to
+from ge_xdsl.lowering.emitter import Emitter, cast_to
 from ge_xdsl.lowering.taps import Taps, taps_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tile_search import best_tiling, cores_of
 from ge_xdsl.lowering.tiling import BUFFERS, MatmulTiling
 from ge_xdsl.lowering.turn import block_kernel, turn_kernel
 from ge_xdsl.lowering.unit import Placer, Unit
@@ -300,6 +301,7 @@ def _shape_of(conv: _Conv) -> ConvShape:
         size,
         conv.geometry,
         bool(conv.bias),
+        conv.groups,
     )
 
 
@@ -361,7 +363,8 @@ def conv_kernel(
 ) -> KernelOp:
     """The products of a convolution; arguments are the map, the filter, the bias, and y."""
     shape = _shape_of(conv)
-    tiling = tiling or conv_tiling(shape, target)
+    if tiling is None:
+        tiling = best_tiling((conv, shape), target, lambda t: conv_kernel(name, conv, target, t))
     g, groups = conv.geometry, conv.groups
     lead = (conv.images, groups)
     high_wide = g.size[0] * g.size[1] * BLOCK_BYTES // shape.size
@@ -381,9 +384,8 @@ def conv_kernel(
     product = Product(
         (shape.m, shape.k), (shape.k, shape.n), y, False, False, conv.element, conv.bias, conv.relu
     )
-    _Body(product, tiling, target, block, g, shape).fill(0)
-    count = shape.batch * -(-shape.m // tiling.m) * -(-shape.n // tiling.n)
-    return KernelOp.make(name, "cube", min(count, target.cube_cores), 1, block)
+    _Body(product, tiling, target, block, g, shape).fill(tiling.strip)
+    return KernelOp.make(name, "cube", cores_of(shape, tiling, target), 1, block)
 
 
 class _Body(Body):
@@ -411,39 +413,31 @@ class _Body(Body):
         body.add_op(LoadBiasOp.build(row, table, offsets=[0, 0], sizes=[1, self.vn]))
         return table
 
-    def copy_a(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
+    def copy_a(self, body: Block, k: Index, length: Index, depth: int) -> SSAValue:
         shape, tiling = self.shape, self.tiling
         columns = shape.map_bytes(tiling.m) // shape.size
-        tile = Tile((tiling.k1 // shape.depth, columns), self.product.element, "l1")
-        a1 = alloc(body, tile, "a1", BUFFERS)
-        offsets: list[Index] = [*self.batch, self.m, k1]
+        tile = Tile((-(-depth // shape.depth), columns), self.product.element, "l1")
+        a1 = alloc(body, tile, "a1", tiling.a_buffers)
+        offsets: list[Index] = [*self.batch, self.m, k]
+        sizes: list[Index] = [self.vm, length]
+        options = self.geometry.options()
         body.add_op(
-            CopyMapL1Op.build(
-                self.block.args[0],
-                a1,
-                offsets=offsets,
-                sizes=[self.vm, vk1],
-                **self.geometry.options(),
-            )
+            CopyMapL1Op.build(self.block.args[0], a1, offsets=offsets, sizes=sizes, **options)
         )
         return a1
 
-    def copy_b(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
+    def copy_b(self, body: Block, k: Index, length: Index, depth: int) -> SSAValue:
         tiling = self.tiling
-        tile = Tile((tiling.k1, tiling.n), self.product.element, "l1", "zn")
-        b1 = alloc(body, tile, "b1", BUFFERS)
-        offsets: list[Index] = [self.batch[1], k1, self.n]
-        sizes: list[Index] = [vk1, self.vn]
+        tile = Tile((depth, tiling.n), self.product.element, "l1", "zn")
+        b1 = alloc(body, tile, "b1", tiling.b_buffers)
+        offsets: list[Index] = [self.batch[1], k, self.n]
+        sizes: list[Index] = [length, self.vn]
         body.add_op(CopyGmL1Op.build(self.block.args[1], b1, offsets=offsets, sizes=sizes))
         return b1
 
-    def load_a(self, body: Block, a1: SSAValue, a0: SSAValue, k0: SSAValue, vk0: SSAValue) -> None:
-        body.add_op(
-            Load3dOp.build(
-                a1,
-                a0,
-                offsets=[self.m, k0],
-                sizes=[self.vm, vk0],
-                **self.geometry.options(),
-            )
-        )
+    def load_a(self, body: Block, a1: SSAValue, k: Index, length: Index) -> SSAValue:
+        a0 = self.left(body)
+        options = self.geometry.options()
+        sizes: list[Index] = [self.vm, length]
+        body.add_op(Load3dOp.build(a1, a0, offsets=[self.m, k], sizes=sizes, **options))
+        return a0

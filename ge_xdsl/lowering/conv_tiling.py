@@ -24,10 +24,20 @@ class ConvShape:
     """Bytes of an element of the map."""
     geometry: Geometry
     bias: bool
+    groups: int = 1
 
     @property
     def m(self) -> int:
         return self.geometry.pixels
+
+    @property
+    def out_size(self) -> int:
+        return self.size
+
+    @property
+    def k_step(self) -> int:
+        """What k1 is a multiple of."""
+        return self.depth
 
     @property
     def depth(self) -> int:
@@ -41,6 +51,46 @@ class ConvShape:
     def map_bytes(self, m: int) -> int:
         """L1 bytes of a channel block of what m pixels need."""
         return self.geometry.most_rows(m) * self.geometry.size[1] * BLOCK_BYTES
+
+    def left_bytes(self) -> int:
+        """Bytes of the maps in GM, one for all groups of an image being split among them."""
+        high, wide = self.geometry.size
+        return self.batch * self.blocks * high * wide * BLOCK_BYTES
+
+    def right_bytes(self) -> int:
+        """Bytes of the filter in GM."""
+        return self.groups * self.k * padded(self.n, BLOCK) * self.size
+
+    def a_bytes(self, m: int, k1: int) -> int:
+        """Bytes of the part of a map that m pixels need, in L1."""
+        return ceil_div(k1, self.depth) * self.map_bytes(m)
+
+    def b_bytes(self, n: int, k1: int) -> int:
+        """Bytes of a tile of the filter in L1."""
+        return n * k1 * self.size
+
+    def copy_a(self, m: int, k1: int) -> Work:
+        """Bringing what m pixels need of the channel blocks of k1 columns to L1."""
+        blocks = ceil_div(k1, self.depth)
+        return Work("gm_l1", bytes=blocks * self.map_bytes(m), rows=blocks)
+
+    def copy_b(self, n: int, k1: int) -> Work:
+        """Bringing k1 rows and n columns of the filter to L1: runs of whole blocks."""
+        count = k1 * padded(n, BLOCK) * self.size
+        return Work("gm_l1", bytes=count, rows=ceil_div(k1 * self.size, BLOCK_BYTES))
+
+    def load_a(self, m: int, k0: int) -> Work:
+        """Unfolding m pixels and k0 columns to L0A."""
+        return Work(
+            "load3d",
+            bytes=padded(m, BLOCK) * padded(k0, BLOCK) * self.size,
+            stride=self.geometry.stride[1],
+            lines=ceil_div(BLOCK, self.geometry.out[1]),
+        )
+
+    def load_b(self, n: int, k0: int) -> Work:
+        """Bringing k0 rows and n columns of the filter from L1 to L0B."""
+        return Work("l1_l0b", bytes=padded(n, BLOCK) * padded(k0, BLOCK) * self.size)
 
 
 def conv_tiling(shape: ConvShape, target: Target) -> MatmulTiling:

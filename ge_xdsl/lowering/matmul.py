@@ -25,7 +25,9 @@ from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.lowering.tensors import element_of, static_tensor
-from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling, matmul_tiling, strip_rows
+from ge_xdsl.lowering.tile_price import strip_of
+from ge_xdsl.lowering.tile_search import best_tiling, cores_of
+from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.targets.target import Target
 
@@ -156,14 +158,14 @@ def matmul_kernel(
 ) -> KernelOp:
     """The kernel of a product; its arguments are a, b, the bias if there is one, and y.
 
-    `tiling` is the cheapest one unless it is given.
+    `tiling` is the fastest one that the search finds unless it is given.
     """
-    size = Tile((1,), product.element, "gm").size
-    batch = product.y[0] if len(product.y) == 3 else 1
-    m, n = product.y[-2:]
-    shape = MatmulShape(batch, m, n, product.k, size, size, bool(product.bias))
+    shape = shape_of(product)
     if tiling is None:
-        tiling = matmul_tiling(shape, target)
+        tiling = best_tiling(
+            (product, shape), target, lambda t: matmul_kernel(name, product, target, t)
+        )
+    n = shape.n
     args = [Tile(product.a, product.element, "gm"), Tile(product.b, product.element, "gm")]
     names = ["a", "b"]
     if product.bias:
@@ -173,9 +175,19 @@ def matmul_kernel(
     block = Block(arg_types=[tile.type for tile in args])
     for arg, hint in zip(block.args, [*names, "y"], strict=True):
         arg.name_hint = hint
-    count = batch * -(-m // tiling.m) * -(-n // tiling.n)
-    Body(product, tiling, target, block).fill(strip_rows(shape, tiling, target))
-    return KernelOp.make(name, "cube", min(count, target.cube_cores), 1, block)
+    Body(product, tiling, target, block).fill(tiling.strip or strip_of(shape, tiling, target))
+    return KernelOp.make(name, "cube", cores_of(shape, tiling, target), 1, block)
+
+
+def shape_of(product: Product) -> MatmulShape:
+    """A product's sizes."""
+    size = Tile((1,), product.element, "gm").size
+    out = Tile((1,), product.out or product.element, "gm").size
+    batch = product.y[0] if len(product.y) == 3 else 1
+    batches = [prod(shape[:-2]) for shape in (product.a, product.b)]
+    turns = (product.transpose_a, product.transpose_b)
+    m, n = product.y[-2:]
+    return MatmulShape(batch, m, n, product.k, size, out, bool(product.bias), *turns, *batches)
 
 
 class Body:
@@ -190,29 +202,101 @@ class Body:
         self.block = block
 
     def fill(self, strip: int) -> None:
-        """The loop over tiles, by strips of rows when there is more than one."""
-        tiling, product = self.tiling, self.product
-        steps = [1] * (len(product.y) - 2) + [tiling.m, tiling.n]
-        hints = [*("p", "g")[: len(steps) - 2], "m", "n"]
-        loop = ForOp.make(product.y, steps, hints, True, strip if strip > 1 else 0)
+        """The loop over tiles, by strips when there is more than one row (or column) of them."""
+        tiling = self.tiling
+        dims = {"a": ["m"], "b": ["n"], "": ["m", "n"]}[tiling.stay]
+        if tiling.by_columns:
+            dims.reverse()
+        extents, steps = self.extents()
+        lead = len(self.product.y) - 2
+        hints = [*("p", "g")[:lead], *dims]
+        loop = ForOp.make(
+            [*self.product.y[:-2], *(extents[d] for d in dims)],
+            [*(1 for _ in range(lead)), *(steps[d] for d in dims)],
+            hints,
+            True,
+            strip if strip > 1 and len(dims) == 2 else 0,
+        )
         self.block.add_op(loop)
-        origins = [loop.origin(i) for i in range(len(steps))]
-        self.batch = origins[:-2]
-        self.m, self.n = origins[-2:]
-        self.vm, self.vn = loop.length(len(steps) - 2), loop.length(len(steps) - 1)
-        body = loop.body
+        self.batch = [loop.origin(i) for i in range(lead)]
+        for i, dim in enumerate(dims):
+            self.take(dim, loop, lead + i)
+        if tiling.stay:
+            self.stay(loop.body)
+        else:
+            self.tile(loop.body)
+
+    def extents(self) -> tuple[dict[str, int], dict[str, int]]:
+        """The extent and the step of m and n."""
+        m, n = self.product.y[-2:]
+        return {"m": m, "n": n}, {"m": self.tiling.m, "n": self.tiling.n}
+
+    def take(self, dim: str, loop: ForOp, place: int) -> None:
+        """A loop's origin and length are those of the rows or columns from now on."""
+        origin, length = loop.origin(place), loop.length(place)
+        if dim == "m":
+            self.m, self.vm = origin, length
+        else:
+            self.n, self.vn = origin, length
+
+    def tile(self, body: Block) -> None:
+        """One tile of y: both factors by k1 columns, those by k0."""
+        tiling, product = self.tiling, self.product
         start = self.bias(body) if product.bias else None
-        c = alloc(body, Tile((tiling.m, tiling.n), "f32", "l0c", "nz"), "c", tiling.c_buffers)
+        c = self.sums(body)
         outer = ForOp.make([product.k], [tiling.k1], ["k1"])
         body.add_op(outer)
-        self.l1_loop(outer, c, start)
+        k1, vk1 = outer.origin(0), outer.length(0)
+        a1 = self.copy_a(outer.body, k1, vk1, tiling.k1)
+        b1 = self.copy_b(outer.body, k1, vk1, tiling.k1)
+        inner = ForOp.make([vk1], [tiling.k0], ["k0"])
+        outer.body.add_op(inner)
+        k0, vk0 = inner.origin(0), inner.length(0)
+        a0 = self.load_a(inner.body, a1, k0, vk0)
+        b0 = self.load_b(inner.body, b1, k0, vk0)
+        self.multiply(inner.body, (a0, b0, c), start, vk0, [k1, k0])
+        self.drain(body, c)
+
+    def stay(self, body: Block) -> None:
+        """The tiles of y beside one panel, which is brought once; the other passes by."""
+        tiling, product = self.tiling, self.product
+        keep_a, k = tiling.stay == "a", product.k
+        panel = (self.copy_a if keep_a else self.copy_b)(body, 0, k, k)
+        load = self.load_a if keep_a else self.load_b
+        kept = load(body, panel, 0, k) if tiling.k0 >= k else None
+        dim = "n" if keep_a else "m"
+        extents, steps = self.extents()
+        loop = ForOp.make([extents[dim]], [steps[dim]], [dim])
+        body.add_op(loop)
+        self.take(dim, loop, 0)
+        tile = loop.body
+        start = self.bias(tile) if product.bias else None
+        c = self.sums(tile)
+        copy = self.copy_b if keep_a else self.copy_a
+        whole = tiling.k1 >= k
+        passing = copy(tile, 0, k, k) if whole else None
+        inner = ForOp.make([k], [tiling.k0], ["k"])
+        tile.add_op(inner)
+        k0, vk0 = inner.origin(0), inner.length(0)
+        if passing is None:
+            passing = copy(inner.body, k0, vk0, tiling.k0)
+        mine = kept if kept is not None else load(inner.body, panel, k0, vk0)
+        corner: Index = k0 if whole else 0
+        other = (self.load_b if keep_a else self.load_a)(inner.body, passing, corner, vk0)
+        a0, b0 = (mine, other) if keep_a else (other, mine)
+        self.multiply(inner.body, (a0, b0, c), start, vk0, [k0])
+        self.drain(tile, c)
+
+    def sums(self, body: Block) -> SSAValue:
+        """The tile of y in L0C."""
+        tiling = self.tiling
+        return alloc(body, Tile((tiling.m, tiling.n), "f32", "l0c", "nz"), "c", tiling.c_buffers)
+
+    def drain(self, body: Block, c: SSAValue) -> None:
+        """The tile of y to GM."""
         window: list[Index] = [*self.batch, self.m, self.n]
-        y = self.block.args[-1]
-        body.add_op(
-            FixpipeOp.build(
-                c, y, offsets=window, sizes=[self.vm, self.vn], relu=product.relu or None
-            )
-        )
+        relu, y = self.product.relu or None, self.block.args[-1]
+        body.add_op(FixpipeOp.build(c, y, offsets=window, sizes=[self.vm, self.vn], relu=relu))
 
     def bias(self, body: Block) -> SSAValue:
         """Bring the tile's part of the bias to BT."""
@@ -224,80 +308,72 @@ class Body:
         body.add_op(LoadBiasOp.build(row, table, offsets=[0, 0], sizes=[1, self.vn]))
         return table
 
-    def l1_loop(self, outer: ForOp, c: SSAValue, start: SSAValue | None) -> None:
-        """Bring k1 columns of a and rows of b to L1, then multiply them."""
-        tiling, body = self.tiling, outer.body
-        k1, vk1 = outer.origin(0), outer.length(0)
-        a1, b1 = self.copy_a(body, k1, vk1), self.copy_b(body, k1, vk1)
-        inner = ForOp.make([vk1], [tiling.k0], ["k0"])
-        body.add_op(inner)
-        self.l0_loop(inner, (a1, b1, c), start, k1)
-
-    def copy_a(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
-        """The left factor's part in L1."""
+    def copy_a(self, body: Block, k: Index, length: Index, depth: int) -> SSAValue:
+        """`length` columns of the left factor in L1, in a tile of `depth` of them."""
         product, tiling = self.product, self.tiling
-        shape = _turned((tiling.m, tiling.k1), product.transpose_a)
-        a1 = alloc(body, Tile(shape, product.element, "l1", "nz"), "a1", BUFFERS)
-        offsets = self.window(product.a, self.m, k1, product.transpose_a)
-        sizes = _turned((self.vm, vk1), product.transpose_a)
+        turn = product.transpose_a
+        tile = Tile(_turned((tiling.m, depth), turn), product.element, "l1", "nz")
+        a1 = alloc(body, tile, "a1", tiling.a_buffers)
+        offsets = self.window(product.a, self.m, k, turn)
+        sizes = _turned((self.vm, length), turn)
         body.add_op(CopyGmL1Op.build(self.block.args[0], a1, offsets=offsets, sizes=sizes))
         return a1
 
-    def copy_b(self, body: Block, k1: SSAValue, vk1: SSAValue) -> SSAValue:
-        """The right factor's part in L1."""
+    def copy_b(self, body: Block, k: Index, length: Index, depth: int) -> SSAValue:
+        """`length` rows of the right factor in L1, in a tile of `depth` of them."""
         product, tiling = self.product, self.tiling
-        shape = _turned((tiling.k1, tiling.n), product.transpose_b)
-        b1 = alloc(body, Tile(shape, product.element, "l1", "nz"), "b1", BUFFERS)
-        offsets = self.window(product.b, k1, self.n, product.transpose_b)
-        sizes = _turned((vk1, self.vn), product.transpose_b)
+        turn = product.transpose_b
+        tile = Tile(_turned((depth, tiling.n), turn), product.element, "l1", "nz")
+        b1 = alloc(body, tile, "b1", tiling.b_buffers)
+        offsets = self.window(product.b, k, self.n, turn)
+        sizes = _turned((length, self.vn), turn)
         body.add_op(CopyGmL1Op.build(self.block.args[1], b1, offsets=offsets, sizes=sizes))
         return b1
 
-    def load_a(self, body: Block, a1: SSAValue, a0: SSAValue, k0: SSAValue, vk0: SSAValue) -> None:
-        """Bring k0 columns of the left factor to L0A."""
-        turn = self.product.transpose_a
-        offsets = self.corner(k0, 1, turn)
-        body.add_op(
-            LoadL0aOp.build(a1, a0, offsets=offsets, sizes=[self.vm, vk0], transpose=turn or None)
-        )
+    def load_a(self, body: Block, a1: SSAValue, k: Index, length: Index) -> SSAValue:
+        """`length` columns of the left factor, from column k of its tile in L1, in L0A."""
+        turn = self.product.transpose_a or None
+        a0 = self.left(body)
+        offsets, sizes = self.corner(k, 1, bool(turn)), [self.vm, length]
+        body.add_op(LoadL0aOp.build(a1, a0, offsets=offsets, sizes=sizes, transpose=turn))
+        return a0
 
-    def l0_loop(
+    def left(self, body: Block) -> SSAValue:
+        """A tile of the left factor in L0A."""
+        tiling = self.tiling
+        tile = Tile((tiling.m, tiling.k0), self.product.element, "l0a", self.target.l0a_layout)
+        return alloc(body, tile, "a0", tiling.l0_buffers)
+
+    def load_b(self, body: Block, b1: SSAValue, k: Index, length: Index) -> SSAValue:
+        """`length` rows of the right factor, from row k of its tile in L1, in L0B."""
+        tiling, turn = self.tiling, self.product.transpose_b or None
+        tile = Tile((tiling.k0, tiling.n), self.product.element, "l0b", "zn")
+        b0 = alloc(body, tile, "b0", tiling.l0_buffers)
+        offsets, sizes = self.corner(k, 0, bool(turn)), [length, self.vn]
+        body.add_op(LoadL0bOp.build(b1, b0, offsets=offsets, sizes=sizes, transpose=turn))
+        return b0
+
+    def multiply(
         self,
-        inner: ForOp,
+        body: Block,
         tiles: tuple[SSAValue, SSAValue, SSAValue],
         start: SSAValue | None,
-        k1: SSAValue,
+        length: Index,
+        at: list[SSAValue],
     ) -> None:
-        """Bring k0 of them to L0 and multiply."""
-        product, tiling, body = self.product, self.tiling, inner.body
-        a1, b1, c = tiles
-        k0, vk0 = inner.origin(0), inner.length(0)
-        layout = self.target.l0a_layout
-        a0 = alloc(body, Tile((tiling.m, tiling.k0), product.element, "l0a", layout), "a0", BUFFERS)
-        self.load_a(body, a1, a0, k0, vk0)
-        b0 = alloc(body, Tile((tiling.k0, tiling.n), product.element, "l0b", "zn"), "b0", BUFFERS)
-        body.add_op(
-            LoadL0bOp.build(
-                b1,
-                b0,
-                offsets=self.corner(k0, 0, product.transpose_b),
-                sizes=[vk0, self.vn],
-                transpose=product.transpose_b or None,
-            )
-        )
+        """Add the product of what is in L0; the sum starts where all of `at` are 0."""
+        a0, b0, c = tiles
         factors = [a0, b0, c] if start is None else [a0, b0, start, c]
-        sizes: list[Index] = [self.vm, self.vn, vk0]
+        sizes: list[Index] = [self.vm, self.vn, length]
         init = "zero" if start is None else "bias"
-        body.add_op(MmadOp.build(*factors, sizes=sizes, at=[k1, k0], init=init))
+        body.add_op(MmadOp.build(*factors, sizes=sizes, at=at, init=init))
 
     @staticmethod
-    def corner(along: SSAValue, axis: int, transposed: bool) -> tuple[Index, Index]:
+    def corner(along: Index, axis: int, transposed: bool) -> tuple[Index, Index]:
         """The window in an L1 tile that stands at `along` on one axis."""
         return (along, 0) if (axis == 0) != transposed else (0, along)
 
-    def window(
-        self, shape: Sequence[int], row: SSAValue, col: SSAValue, transposed: bool
-    ) -> list[Index]:
+    def window(self, shape: Sequence[int], row: Index, col: Index, transposed: bool) -> list[Index]:
         """Where a factor's tile stands in GM."""
         lead: list[Index] = []
         if len(shape) == 3:

@@ -33,7 +33,12 @@ LINE = 64
 
 @dataclass(frozen=True, slots=True)
 class MatmulTiling:
-    """A tile of y is m x n; along k, L1 holds k1 and L0 holds k0 at a time."""
+    """A tile of y is m x n; along k, L1 holds k1 and L0 holds k0 at a time.
+
+    With `stay` one factor's panel, all of k, is kept in L1 while the tiles of the other pass by on
+    one core (and in L0, where k0 is all of k). Otherwise the tiles of y are dealt to the cores,
+    by strips of `strip` tile rows (or columns, `by_columns`).
+    """
 
     m: int
     n: int
@@ -41,11 +46,25 @@ class MatmulTiling:
     k1: int
     c_buffers: int
     """Buffers of the tile of y in L0C."""
+    a_buffers: int = BUFFERS
+    """Buffers of the left factor in L1."""
+    b_buffers: int = BUFFERS
+    l0_buffers: int = BUFFERS
+    """Buffers of both factors in L0."""
+    stay: str = ""
+    """`a` or `b`: the factor whose panel stays in L1."""
+    by_columns: bool = False
+    strip: int = 0
+    """Tile rows of a strip; 0 for as many as stay in half of L2."""
 
 
 @dataclass(frozen=True, slots=True)
 class MatmulShape:
-    """y[b] = x1[b] x2[b] with `size`-byte factors and `out_size`-byte results."""
+    """y[b] = x1[b] x2[b] with `size`-byte factors and `out_size`-byte results.
+
+    `turn_a` and `turn_b` tell that a factor lies transposed in GM; a factor of `a_batch` or
+    `b_batch` 1 is one matrix for the whole batch (0 stands for `batch`).
+    """
 
     batch: int
     m: int
@@ -54,6 +73,47 @@ class MatmulShape:
     size: int
     out_size: int
     bias: bool = False
+    turn_a: bool = False
+    turn_b: bool = False
+    a_batch: int = 0
+    b_batch: int = 0
+
+    @property
+    def k_step(self) -> int:
+        """What k1 is a multiple of, or all of k."""
+        return BLOCK
+
+    def left_bytes(self) -> int:
+        """Bytes of the left factor in GM."""
+        return (self.a_batch or self.batch) * self.m * self.k * self.size
+
+    def right_bytes(self) -> int:
+        """Bytes of the right factor in GM."""
+        return (self.b_batch or self.batch) * self.k * self.n * self.size
+
+    def a_bytes(self, m: int, k1: int) -> int:
+        """Bytes of a tile of the left factor in L1."""
+        return m * k1 * self.size
+
+    def b_bytes(self, n: int, k1: int) -> int:
+        """Bytes of a tile of the right factor in L1."""
+        return n * k1 * self.size
+
+    def copy_a(self, m: int, k1: int) -> Work:
+        """Bringing m rows and k1 columns of the left factor to L1."""
+        return Work("gm_l1", bytes=m * k1 * self.size, rows=k1 if self.turn_a else m)
+
+    def copy_b(self, n: int, k1: int) -> Work:
+        """Bringing k1 rows and n columns of the right factor to L1."""
+        return Work("gm_l1", bytes=n * k1 * self.size, rows=n if self.turn_b else k1)
+
+    def load_a(self, m: int, k0: int) -> Work:
+        """Bringing m rows and k0 columns of the left factor from L1 to L0A."""
+        return Work("l1_l0a", bytes=padded(m, BLOCK) * padded(k0, BLOCK) * self.size)
+
+    def load_b(self, n: int, k0: int) -> Work:
+        """Bringing k0 rows and n columns of the right factor from L1 to L0B."""
+        return Work("l1_l0b", bytes=padded(n, BLOCK) * padded(k0, BLOCK) * self.size)
 
 
 def matmul_tiling(shape: MatmulShape, target: Target) -> MatmulTiling:

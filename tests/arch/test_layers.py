@@ -13,7 +13,7 @@ LAYERS = {
     "dialects": {"errors", "targets"},
     "pattern": {"errors", "targets", "dialects"},
     "rewrites": {"errors", "targets", "dialects", "pattern"},
-    "lowering": {"errors", "targets", "dialects", "pattern"},
+    "lowering": {"errors", "targets", "dialects", "pattern", "interpreters"},
     "interpreters": {"errors", "targets", "dialects"},
     "importers": {"errors", "dialects"},
     "exporters": {"errors", "dialects"},

@@ -1,0 +1,307 @@
+"""What a tiling of a matrix product costs: its buffers, a lower bound, and an estimate.
+
+All are sums of the target's costs of single instructions, each looked up once. The bound is what
+the busiest pipe cannot do without; the estimate adds what the pipes wait for. The timing model
+itself has the last word (`tile_search`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling
+from ge_xdsl.targets.cost import Work, ceil_div, cost
+from ge_xdsl.targets.target import Target
+
+FLAG_CYCLES = 2.0
+"""Cycles of a pipe for the set and the wait around an instruction."""
+SPACES: tuple[str, ...] = ("l0a", "l0b", "l0c", "bt", "l1")
+
+
+class ProductShape(Protocol):
+    """A product as the search sees it: sizes, and the work of its instructions."""
+
+    @property
+    def batch(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def k(self) -> int: ...
+    @property
+    def size(self) -> int: ...
+    @property
+    def out_size(self) -> int: ...
+    @property
+    def bias(self) -> bool: ...
+    @property
+    def k_step(self) -> int: ...
+    def left_bytes(self) -> int: ...
+    def right_bytes(self) -> int: ...
+    def a_bytes(self, m: int, k1: int) -> int: ...
+    def b_bytes(self, n: int, k1: int) -> int: ...
+    def copy_a(self, m: int, k1: int) -> Work: ...
+    def copy_b(self, n: int, k1: int) -> Work: ...
+    def load_a(self, m: int, k0: int) -> Work: ...
+    def load_b(self, n: int, k0: int) -> Work: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """`count` buffers of `bytes` bytes each, in one space."""
+
+    name: str
+    space: str
+    bytes: int
+    count: int
+
+    @property
+    def total(self) -> int:
+        return self.bytes * self.count
+
+    def __str__(self) -> str:
+        times = f"{self.count} x " if self.count > 1 else ""
+        return f"{self.name} {times}{self.bytes}"
+
+
+def panel_k(shape: ProductShape) -> int:
+    """Columns of a panel that has all of k."""
+    return padded(shape.k, shape.k_step)
+
+
+def needs(shape: ProductShape, t: MatmulTiling) -> list[Need]:
+    """The buffers of a tiling."""
+    k_a, k_b = (panel_k(shape) if t.stay == side else t.k1 for side in "ab")
+    found = [
+        Need("a0", "l0a", t.m * t.k0 * shape.size, t.l0_buffers),
+        Need("b0", "l0b", t.n * t.k0 * shape.size, t.l0_buffers),
+        Need("c", "l0c", t.m * t.n * 4, t.c_buffers),
+        Need("a1", "l1", shape.a_bytes(t.m, k_a), t.a_buffers),
+        Need("b1", "l1", shape.b_bytes(t.n, k_b), t.b_buffers),
+    ]
+    if shape.bias:
+        found.append(Need("bias_l1", "l1", t.n * 4, BUFFERS))
+        found.append(Need("bias_bt", "bt", t.n * 4, BUFFERS))
+    return found
+
+
+def overfull(found: Sequence[Need], target: Target) -> list[str]:
+    """The spaces that buffers do not fit, in order."""
+    used = dict.fromkeys(SPACES, 0)
+    for need in found:
+        used[need.space] += need.total
+    return [space for space, size in used.items() if size and size > target.capacity(space)]
+
+
+@dataclass(frozen=True, slots=True)
+class Hbm:
+    """Shares of the copied bytes that come from HBM, and the seconds that HBM is busy."""
+
+    cold_a: float
+    cold_b: float
+    seconds: float
+
+
+class Prices:
+    """Costs of one product on one target."""
+
+    def __init__(self, shape: ProductShape, target: Target) -> None:
+        self.shape = shape
+        self.target = target
+        self.cores = target.cube_cores
+        self.known: dict[tuple[str, int, int, float], float] = {}
+        self.traffic: dict[tuple[int, int, str, bool, int], Hbm] = {}
+
+    def _cost(self, what: str, x: int, k: int, cold: float, work: Callable[[], Work]) -> float:
+        key = (what, x, k, cold)
+        found = self.known.get(key)
+        if found is None:
+            found = self.known[key] = cost(work(), self.target, cold).busy + FLAG_CYCLES
+        return found
+
+    def copies(self, m: int, n: int, k: int, hbm: Hbm | None = None) -> tuple[float, float]:
+        """Cycles of MTE2 for k columns of each factor."""
+        shape = self.shape
+        cold_a, cold_b = (hbm.cold_a, hbm.cold_b) if hbm else (0.0, 0.0)
+        a = self._cost("copy_a", m, k, cold_a, lambda: shape.copy_a(m, k))
+        return a, self._cost("copy_b", n, k, cold_b, lambda: shape.copy_b(n, k))
+
+    def loads(self, m: int, n: int, k: int) -> tuple[float, float]:
+        """Cycles of MTE1 for k columns of each factor."""
+        shape = self.shape
+        a = self._cost("load_a", m, k, 0.0, lambda: shape.load_a(m, k))
+        return a, self._cost("load_b", n, k, 0.0, lambda: shape.load_b(n, k))
+
+    def product(self, m: int, n: int, k: int) -> float:
+        """Cycles of M."""
+        size = self.shape.size
+        work = Work("mmad", m=m, n=n, k=k, size=size)
+        return self._cost(f"mmad {n}", m, k, 0.0, lambda: work)
+
+    def drain(self, m: int, n: int) -> float:
+        """Cycles of FIX for a tile of y."""
+        work = Work("fixpipe", bytes=m * n * self.shape.out_size, rows=m, elements=m * n)
+        return self._cost("fixpipe", m, n, 0.0, lambda: work)
+
+    def bound(self, m: int, n: int) -> float:
+        """Cycles that no tiling with m x n tiles is below: the work of each pipe over the cores.
+
+        A tile that is cut short costs at least its share of a whole one.
+        """
+        shape = self.shape
+        m, n, k = min(m, shape.m), min(n, shape.n), shape.k
+        tiles = shape.batch * shape.m / m * shape.n / n
+        per_core = max(tiles / self.cores, 1.0)
+        copies = min(self.copies(m, n, k)) - 2 * FLAG_CYCLES
+        cube = self.product(m, n, k) - 2 * FLAG_CYCLES
+        return per_core * max(cube, copies, self.drain(m, n) - 2 * FLAG_CYCLES)
+
+    def join(self, core: float, seconds: float) -> float:
+        """The time of cores and HBM together, in cycles."""
+        hbm, power = seconds * self.target.clock_hz, self.target.join_power
+        top = max(core, hbm, 1.0)
+        return top * ((core / top) ** power + (hbm / top) ** power) ** (1 / power)
+
+    def estimate(self, t: MatmulTiling) -> float:
+        """Cycles that a tiling is expected to take."""
+        hbm = self.hbm(t)
+        core = self.tiled(t, hbm) if not t.stay else self.resident(t, hbm)
+        return self.join(core, hbm.seconds)
+
+    def tiled(self, t: MatmulTiling, hbm: Hbm) -> float:
+        """Cycles of the busiest core when each tile of y brings both factors."""
+        shape = self.shape
+        m, n, k0, k1 = min(t.m, shape.m), min(t.n, shape.n), min(t.k0, shape.k), min(t.k1, shape.k)
+        tiles = shape.batch * ceil_div(shape.m, t.m) * ceil_div(shape.n, t.n)
+        rounds, blocks = ceil_div(tiles, self.cores), ceil_div(shape.k, k1)
+        return self._pipeline(
+            rounds * blocks,
+            sum(self.copies(m, n, k1, hbm)),
+            self._inner(t, (m, n, k0), k1, sum(self.loads(m, n, k0))),
+            (blocks, rounds, self.drain(m, n)),
+            t,
+        )
+
+    def resident(self, t: MatmulTiling, hbm: Hbm) -> float:
+        """Cycles of the busiest core when one factor's panel stays while the other passes by."""
+        shape = self.shape
+        m, n, k0, k1 = min(t.m, shape.m), min(t.n, shape.n), min(t.k0, shape.k), min(t.k1, shape.k)
+        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+        panels, passing = (rows, cols) if t.stay == "a" else (cols, rows)
+        rounds, blocks = ceil_div(shape.batch * panels, self.cores), ceil_div(shape.k, k1)
+        side = 0 if t.stay == "a" else 1
+        panel = self.copies(m, n, shape.k, hbm)[side]
+        move = self.copies(m, n, k1, hbm)[1 - side]
+        loads = self.loads(m, n, k0)
+        load = loads[1 - side] if k0 >= shape.k else sum(loads)
+        inner = self._inner(t, (m, n, k0), k1, load)
+        tiles = rounds * passing
+        core = self._pipeline(tiles * blocks, move, inner, (blocks, tiles, self.drain(m, n)), t)
+        single = (t.a_buffers if t.stay == "a" else t.b_buffers) == 1
+        wait = panel + self.target.l1_latency if single else panel
+        return core + panel + (rounds - 1) * (wait if move * passing > 0 else 0.0)
+
+    def _inner(self, t: MatmulTiling, tile: tuple[int, int, int], k1: int, load: float) -> float:
+        """Cycles of MTE1 and M for k1 columns."""
+        product = self.product(*tile)
+        steps = ceil_div(k1, tile[2])
+        return steps * max(product, load, (product + load) / t.l0_buffers)
+
+    def _pipeline(
+        self,
+        blocks: int,
+        move: float,
+        inner: float,
+        tiles: tuple[int, int, float],
+        t: MatmulTiling,
+    ) -> float:
+        """Cycles for blocks that are brought, multiplied, and drained tile by tile.
+
+        `tiles` has the blocks of a tile, the tiles, and the cycles to drain one.
+        """
+        each, count, out = tiles
+        latency = self.target.l1_latency
+        buffers = min(t.a_buffers if t.stay != "a" else 4, t.b_buffers if t.stay != "b" else 4)
+        copying = blocks * move + inner
+        tile = max(each * inner + (out if t.c_buffers == 1 else 0.0), out)
+        multiplying = move + count * tile
+        waiting = max(0, blocks - buffers) * (move + latency + inner) / buffers + move + inner
+        return max(copying, multiplying, waiting) + 2 * latency + out
+
+    def hbm(self, t: MatmulTiling) -> Hbm:
+        """What comes from HBM: each factor once, more where what is read between is an L2."""
+        key = (t.m, t.n, t.stay, t.by_columns, t.strip)
+        found = self.traffic.get(key)
+        if found is None:
+            found = self.traffic[key] = self._hbm(t)
+        return found
+
+    def _hbm(self, t: MatmulTiling) -> Hbm:
+        shape, target = self.shape, self.target
+        a, b = shape.left_bytes(), shape.right_bytes()
+        y = shape.batch * shape.m * shape.n * shape.out_size
+        capacity = target.l2 * target.l2_usable
+        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+        times_a, times_b = self._times(t, (a, b, y), capacity, (rows, cols))
+        moved_a = a if t.stay == "a" else a * cols
+        moved_b = b if t.stay == "b" else b * rows
+        read = a * times_a + b * times_b
+        back = max(0.0, y - capacity * y / (read + y))
+        loss = 1 + target.hbm_dma_loss / max(32768, 8192)
+        seconds = (read * loss + back / target.hbm_write_efficiency) / target.hbm_l1_bandwidth
+        return Hbm(
+            min(1.0, round(a * times_a / moved_a, 2)),
+            min(1.0, round(b * times_b / moved_b, 2)),
+            seconds,
+        )
+
+    def _times(
+        self, t: MatmulTiling, sizes: tuple[int, int, int], capacity: float, counts: tuple[int, int]
+    ) -> tuple[int, int]:
+        """How often each factor is read from HBM."""
+        a, b, y = sizes
+        rows, cols = counts
+        if a + b + y <= capacity or self.shape.batch > 1:
+            return 1, 1
+        if t.stay == "a":
+            return 1, 1 if b <= capacity / 2 else ceil_div(rows, self.cores)
+        if t.stay == "b":
+            return 1 if a <= capacity / 2 else ceil_div(cols, self.cores), 1
+        strip = t.strip or strip_of(self.shape, t, self.target)
+        if t.by_columns:
+            held = b * min(1.0, strip / cols) + a / rows
+            return (
+                1 if a <= capacity / 2 else ceil_div(cols, strip)
+            ), 1 if held < capacity else rows
+        held = a * min(1.0, strip / rows) + b / cols
+        return (1 if held < capacity else cols), 1 if b <= capacity / 2 else ceil_div(rows, strip)
+
+
+def strip_of(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
+    """Tile rows (or columns) whose factors take half of L2: they stay as the others pass."""
+    if t.by_columns:
+        panel, count = t.n * shape.k * shape.size, ceil_div(shape.n, t.n)
+    else:
+        panel, count = t.m * shape.k * shape.size, ceil_div(shape.m, t.m)
+    return max(1, min(count, int(target.l2 * target.l2_usable / 2 // panel)))
+
+
+def tile_key(t: MatmulTiling) -> tuple[int, ...]:
+    """The order of equally fast tilings: larger tiles, longer k, fewer buffers, nothing special."""
+    return (
+        -t.m * t.n,
+        -t.m,
+        -t.k0,
+        -t.k1,
+        t.a_buffers + t.b_buffers + t.l0_buffers + t.c_buffers,
+        len(t.stay),
+        int(t.by_columns),
+        t.strip,
+    )
+
+
+__all__ = ["BLOCK", "Hbm", "Need", "Prices", "ProductShape", "needs", "overfull", "strip_of"]

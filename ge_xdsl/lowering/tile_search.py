@@ -1,0 +1,287 @@
+"""The fastest tiling of a matrix product that is found among the legal ones.
+
+    pairs     tile sizes m x n, by their lower bound; those beyond the best estimate are not tried
+    variants  of a pair: k0, k1, buffers, which panel stays, the order of the tiles of y
+    finalists the best estimates and the plain tiling, timed by the timing model
+
+How much is tried is a number of candidates, never a time, so the result is the same everywhere.
+Of equally fast tilings the first by `tile_key` is taken.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TypeAlias
+
+from ge_xdsl.dialects.aicore.structure import KernelOp
+from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.cycles import time_kernel
+from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
+from ge_xdsl.lowering.sync import sync_kernel
+from ge_xdsl.lowering.tile_price import (
+    Prices,
+    ProductShape,
+    needs,
+    overfull,
+    panel_k,
+    strip_of,
+    tile_key,
+)
+from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulShape, MatmulTiling, matmul_tiling
+from ge_xdsl.targets.cost import ceil_div
+from ge_xdsl.targets.target import Target
+
+Build: TypeAlias = Callable[[MatmulTiling], KernelOp]
+Shape: TypeAlias = MatmulShape | ConvShape
+
+SIZES = (16, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384)
+"""Tile sizes that are tried for every extent."""
+MAX_TILE = 512
+PAIRS = 10
+"""Tile sizes m x n of which all variants are priced."""
+TURNED = 3
+"""Tilings that are tried in other orders of the tiles."""
+FINALISTS = 3
+"""Tilings that the timing model is asked about, besides the plain one."""
+WORTH = 0.01
+"""Share of a launch's time that an estimate must promise before the timing model is asked."""
+ALIKE = 1e-6
+"""Relative difference of two times that counts as none."""
+KEPT = 4096
+"""Results that are remembered."""
+
+_KNOWN: OrderedDict[tuple[object, int], tuple[Target, MatmulTiling]] = OrderedDict()
+
+
+def best_tiling(what: tuple[object, Shape], target: Target, build: Build) -> MatmulTiling:
+    """The fastest tiling found; remembered per product and target.
+
+    `what` is the product, which tells kernels apart, and its sizes. `build` makes its kernel.
+    Raises CompileError when no tiling fits.
+    """
+    product, shape = what
+    key = (product, id(target))
+    found = _KNOWN.get(key)
+    if found is not None and found[0] is target:
+        _KNOWN.move_to_end(key)
+        return found[1]
+    best = fastest(finalists(shape, target), target, build)
+    _KNOWN[key] = (target, best)
+    if len(_KNOWN) > KEPT:
+        _KNOWN.popitem(last=False)
+    return best
+
+
+def plain_tiling(shape: Shape, target: Target) -> MatmulTiling:
+    """Two buffers of everything, the tile of y by a simple bound."""
+    if isinstance(shape, ConvShape):
+        return conv_tiling(shape, target)
+    return matmul_tiling(shape, target)
+
+
+def finalists(shape: Shape, target: Target) -> list[MatmulTiling]:
+    """The plain tiling, then the best estimates that promise to be worth a look."""
+    plain = plain_tiling(shape, target)
+    prices = Prices(shape, target)
+    launch = target.launch_us * target.clock_mhz
+    now = prices.estimate(plain)
+    limit = now - WORTH * (now + launch)
+    found: dict[tuple[int, int, str], MatmulTiling] = {}
+    for cycles, t in ranking(shape, target, prices):
+        if cycles > limit or len(found) == FINALISTS:
+            break
+        found.setdefault((t.m, t.n, t.stay), t)
+    return [plain, *(t for t in found.values() if t != plain)]
+
+
+def ranking(
+    shape: ProductShape, target: Target, prices: Prices | None = None
+) -> list[tuple[float, MatmulTiling]]:
+    """Estimated cycles and tiling of all that were priced, the best first."""
+    prices = prices or Prices(shape, target)
+    tried: dict[MatmulTiling, float] = {}
+    first = pairs(shape, prices)
+    for bound, tiling in first[:PAIRS]:
+        if tried and bound >= min(tried.values()):
+            continue
+        for variant in variants(shape, (tiling.m, tiling.n), target):
+            tried[variant] = round(prices.estimate(variant), 3)
+    for _, tiling in _sorted(tried)[:TURNED]:
+        for variant in ordered(shape, tiling, target):
+            tried[variant] = round(prices.estimate(variant), 3)
+    return _sorted(tried)
+
+
+def _sorted(tried: dict[MatmulTiling, float]) -> list[tuple[float, MatmulTiling]]:
+    return sorted(((cycles, t) for t, cycles in tried.items()), key=_place)
+
+
+def _place(item: tuple[float, MatmulTiling]) -> tuple[float, tuple[int, ...]]:
+    return item[0], tile_key(item[1])
+
+
+def pairs(shape: ProductShape, prices: Prices) -> list[tuple[float, MatmulTiling]]:
+    """Bound and simplest tiling of the tile sizes that fit, the best estimate first."""
+    target = prices.target
+    found: list[tuple[float, MatmulTiling]] = []
+    rows, cols = sizes(shape.m, target.cube_cores), sizes(shape.n, target.cube_cores)
+    for m in rows:
+        for n in cols:
+            simple = [(round(prices.estimate(t), 3), t) for t in simplest(shape, m, n, target)]
+            found += sorted(simple, key=_place)[:1]
+    return [(prices.bound(t.m, t.n), t) for _, t in sorted(found, key=_place)]
+
+
+def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[MatmulTiling]:
+    """Two buffers of all, and four in L1; one where two do not fit. Nothing when no k fits."""
+    if m * n * 4 > target.capacity("l0c"):
+        return
+    c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
+    for l0_buffers, l1_buffers in ((2, 2), (2, 4), (1, 1)):
+        room = _l0_room(shape, m, n, l0_buffers, target)
+        k0 = min(room // BLOCK * BLOCK, padded(shape.k, BLOCK))
+        if not k0:
+            continue
+        tiling = MatmulTiling(m, n, k0, k0, c_buffers, l1_buffers, l1_buffers, l0_buffers)
+        k1 = _longest(shape, tiling, target)
+        if k1:
+            yield replace(tiling, k1=k1)
+            if l1_buffers > 2 or k1 >= shape.k:
+                return
+
+
+def _l0_room(shape: ProductShape, m: int, n: int, buffers: int, target: Target) -> int:
+    """The most columns of k that L0A and L0B hold."""
+    each = shape.size * buffers
+    return min(target.capacity("l0a") // (m * each), target.capacity("l0b") // (n * each))
+
+
+def sizes(extent: int, cores: int) -> list[int]:
+    """Tile sizes for an extent: common ones, and those that divide it evenly, also over cores."""
+    whole = padded(extent, BLOCK)
+    found = {size for size in SIZES if size < whole}
+    for parts in (1, 2, 3, 4, 5, 6, 8, cores // 2, cores, 2 * cores):
+        size = padded(ceil_div(extent, max(1, parts)), BLOCK)
+        if size <= MAX_TILE:
+            found.add(size)
+    return sorted(found)
+
+
+def variants(shape: ProductShape, tile: tuple[int, int], target: Target) -> Iterator[MatmulTiling]:
+    """The legal tilings with an m x n tile."""
+    m, n = tile
+    c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
+    for l0_buffers in (2, 1):
+        for k0 in depths(shape, _l0_room(shape, m, n, l0_buffers, target)):
+            if l0_buffers == 1 and k0 < shape.k:
+                continue
+            first = MatmulTiling(m, n, k0, k0, c_buffers, l0_buffers=l0_buffers)
+            yield from tiled(shape, first, target)
+            yield from resident(shape, first, target)
+
+
+def depths(shape: ProductShape, room: int) -> list[int]:
+    """Values of k0 up to `room`: the longest, an even share, a power of two."""
+    whole = padded(shape.k, BLOCK)
+    most = min(room // BLOCK * BLOCK, whole)
+    if most < BLOCK:
+        return []
+    even = padded(ceil_div(shape.k, ceil_div(whole, most)), BLOCK)
+    power = 1 << (most.bit_length() - 1)
+    return sorted({most, even, power}, reverse=True)
+
+
+def tiled(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
+    """k1 and the L1 buffers for a k0: one to four buffers, each as long as fits."""
+    for buffers in (2, 3, 4, 1):
+        one = replace(first, a_buffers=buffers, b_buffers=buffers)
+        k1 = _longest(shape, one, target)
+        if not k1 or (buffers == 1 and k1 < shape.k):
+            continue
+        parts = ceil_div(shape.k, k1)
+        even = min(k1, padded(ceil_div(shape.k, parts), _unit(shape, one.k0)))
+        for length in dict.fromkeys((k1, even)):
+            yield replace(one, k1=length)
+
+
+def _unit(shape: ProductShape, k0: int) -> int:
+    """What k1 is a multiple of: k0, where a map does not ask for whole channel blocks."""
+    return k0 if shape.k_step == BLOCK else shape.k_step
+
+
+def _longest(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
+    """The largest k1 that fits L1 (and BT), 0 for none."""
+    room = target.capacity("l1")
+    if shape.bias:
+        room -= t.n * 4 * BUFFERS
+        if t.n * 4 * BUFFERS > target.capacity("bt"):
+            return 0
+    unit, whole = _unit(shape, t.k0), panel_k(shape)
+
+    def taken(k1: int) -> int:
+        return shape.a_bytes(t.m, k1) * t.a_buffers + shape.b_bytes(t.n, k1) * t.b_buffers
+
+    if taken(whole) <= room:
+        return whole
+    return room // taken(unit) * unit
+
+
+def ordered(shape: ProductShape, tiling: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
+    """The tiling in the orders of tiles that may differ: by rows or by columns, strips."""
+    y = shape.batch * shape.m * shape.n * shape.out_size
+    moved = shape.left_bytes() + shape.right_bytes() + y
+    if tiling.stay or shape.batch > 1 or moved <= target.l2 * target.l2_usable:
+        return
+    for by_columns in (False, True):
+        turned = replace(tiling, by_columns=by_columns)
+        most = strip_of(shape, turned, target)
+        for strip in dict.fromkeys((most, max(1, most // 2), 1)):
+            yield replace(turned, strip=strip)
+
+
+def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
+    """Tilings that keep one factor's panel in L1; the other comes whole, or by k0."""
+    whole = panel_k(shape)
+    for stay in ("a", "b"):
+        count, step = (shape.n, first.n) if stay == "a" else (shape.m, first.m)
+        if count <= step:
+            continue
+        for k1 in dict.fromkeys((whole, first.k0)):
+            if k1 % shape.k_step and k1 < whole and stay == "b":
+                continue
+            for panel, passing in ((2, 2), (1, 2), (1, 4)):
+                a, b = (panel, passing) if stay == "a" else (passing, panel)
+                tiling = replace(first, k1=k1, stay=stay, a_buffers=a, b_buffers=b)
+                if not overfull(needs(shape, tiling), target):
+                    yield tiling
+                    break
+
+
+def fastest(found: list[MatmulTiling], target: Target, build: Build) -> MatmulTiling:
+    """The one that the timing model says is the fastest, the first of equals."""
+    best, least = found[0], float("inf")
+    for tiling in found if len(found) > 1 else ():
+        cycles = timed(tiling, target, build)
+        if cycles < least * (1 - ALIKE):
+            best, least = tiling, cycles
+    return best
+
+
+def timed(tiling: MatmulTiling, target: Target, build: Build) -> float:
+    """Cycles of a product's kernel by the timing model."""
+    kernel = build(tiling)
+    sync_kernel(kernel)
+    return time_kernel(kernel, target).cycles
+
+
+def cores_of(shape: Shape, t: MatmulTiling, target: Target) -> int:
+    """The cores that have a tile to do."""
+    rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+    count = {"a": rows, "b": cols, "": rows * cols}[t.stay]
+    return min(shape.batch * count, target.cube_cores)
+
+
+__all__ = ["CompileError", "best_tiling", "cores_of", "fastest", "finalists", "ranking"]
