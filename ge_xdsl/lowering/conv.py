@@ -45,7 +45,7 @@ TYPES = frozenset({"Conv2D", "FusedConv2D_BiasAdd_ReLU", "DepthwiseConv2D"})
 
 
 @dataclass(frozen=True, slots=True)
-class _Conv:
+class Conv:
     """A convolution in numbers; filter axes are those of Cout, Cin, kernel."""
 
     images: int
@@ -84,7 +84,7 @@ def geometry_of(windows: Sequence[Window], size: tuple[int, int]) -> Geometry:
     )
 
 
-def _conv_of(op: GeOp, relu: bool) -> _Conv:
+def conv_of(op: GeOp, relu: bool) -> Conv:
     assert isinstance(op, Convolution)
     x, w = tensor_of(op.operands[0].type), tensor_of(op.operands[1].type)
     shape, stored = x.shape or (), w.shape or ()
@@ -99,7 +99,7 @@ def _conv_of(op: GeOp, relu: bool) -> _Conv:
         # the multiplier stands first: channel c gives channels c * K .. c * K + K - 1
         out = out * depth
     bias = op.operands[2] if len(op.operands) > 2 else None
-    return _Conv(
+    return Conv(
         images,
         inputs,
         out,
@@ -121,7 +121,7 @@ def reason(op: GeOp, target: Target) -> str:
             return "no lowering for a shape that is empty or not static"
         if element_of(tensor.dtype) not in FACTORS:
             return f"no lowering for element type {tensor.dtype.name}"
-    conv = _conv_of(op, False)
+    conv = conv_of(op, False)
     core = "vector" if conv.is_depthwise else "cube"
     if core not in target.lowers:
         return f"no {core} kernels for {target.name}"
@@ -139,7 +139,7 @@ def reason(op: GeOp, target: Target) -> str:
         return f"no lowering: {error.message}"
 
 
-def _declined(op: GeOp, conv: _Conv, target: Target) -> str:
+def _declined(op: GeOp, conv: Conv, target: Target) -> str:
     """Why a convolution that is not 1x1 is not lowered; raises CompileError when no tile fits."""
     if conv.is_depthwise:
         _taps_of(conv).lines(target)
@@ -148,16 +148,16 @@ def _declined(op: GeOp, conv: _Conv, target: Target) -> str:
         return "no lowering for a channel multiplier"
     if constant_of(op.operands[1]) is None:
         return "no lowering for a filter that is not constant"
-    conv_tiling(_shape_of(conv), target)
+    conv_tiling(shape_of(conv), target)
     return ""
 
 
 def unit(op: GeOp, target: Target) -> Unit:
     """The launches of a convolution, with the Relu that is its only user."""
     relu = only_relu(op)
-    conv = _conv_of(op, relu is not None)
+    conv = conv_of(op, relu is not None)
     ops = [op] if relu is None else [op, relu]
-    place: Callable[[Placer, GeOp, _Conv, Target], SSAValue]
+    place: Callable[[Placer, GeOp, Conv, Target], SSAValue]
     if conv.is_pointwise:
         place = _place_product
     elif conv.is_depthwise:
@@ -184,7 +184,7 @@ def _tensor(dtype: DataType, *shape: int) -> Attribute:
 # 1x1
 
 
-def _place_product(placer: Placer, op: GeOp, conv: _Conv, target: Target) -> SSAValue:
+def _place_product(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue:
     """Filter times planes, or pixels times filter where a pixel's channels are neighbours."""
     x, w, *bias = (placer.value(v) for v in op.operands)
     out_first = conv.axes[0] < conv.axes[1]
@@ -237,7 +237,7 @@ def _launch_product(
 
 
 def _launch_bias(
-    placer: Placer, conv: _Conv, operands: Sequence[SSAValue], type: Attribute, target: Target
+    placer: Placer, conv: Conv, operands: Sequence[SSAValue], type: Attribute, target: Target
 ) -> SSAValue:
     """One number per channel added to f32 planes, relu, and the rounding to the element type."""
     program = Program()
@@ -261,7 +261,7 @@ def _launch_bias(
 # Depthwise
 
 
-def _taps_of(conv: _Conv) -> Taps:
+def _taps_of(conv: Conv) -> Taps:
     return Taps(
         "muladd",
         conv.images,
@@ -274,7 +274,7 @@ def _taps_of(conv: _Conv) -> Taps:
     )
 
 
-def _place_taps(placer: Placer, op: GeOp, conv: _Conv, target: Target) -> SSAValue:
+def _place_taps(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue:
     """One kernel of taps; a filter in another order is turned at compile time."""
     x, w, *bias = (placer.value(v) for v in op.operands)
     if conv.axes != (0, 1, 2, 3):
@@ -291,7 +291,7 @@ def _place_taps(placer: Placer, op: GeOp, conv: _Conv, target: Target) -> SSAVal
 # The rest
 
 
-def _shape_of(conv: _Conv) -> ConvShape:
+def shape_of(conv: Conv) -> ConvShape:
     size = Tile((1,), conv.element, "gm").size
     blocks = -(-(conv.inputs // conv.groups) // (BLOCK_BYTES // size))
     return ConvShape(
@@ -322,10 +322,10 @@ def blocked_filter(array: Array, groups: int, c0: int) -> Array:
     return turned.reshape(groups, blocks * high * wide, columns // BLOCK_ROWS, BLOCK_ROWS, c0)
 
 
-def _place_map(placer: Placer, op: GeOp, conv: _Conv, target: Target) -> SSAValue:
+def _place_map(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue:
     """Blocks, products, turned back to planes."""
     x, _, *bias = (placer.value(v) for v in op.operands)
-    shape, element = _shape_of(conv), conv.element
+    shape, element = shape_of(conv), conv.element
     dtype, g = tensor_of(op.operands[0].type).dtype, conv.geometry
     array = constant_of(op.operands[1])
     assert array is not None
@@ -359,10 +359,10 @@ def _place_map(placer: Placer, op: GeOp, conv: _Conv, target: Target) -> SSAValu
 
 
 def conv_kernel(
-    name: str, conv: _Conv, target: Target, tiling: MatmulTiling | None = None
+    name: str, conv: Conv, target: Target, tiling: MatmulTiling | None = None
 ) -> KernelOp:
     """The products of a convolution; arguments are the map, the filter, the bias, and y."""
-    shape = _shape_of(conv)
+    shape = shape_of(conv)
     if tiling is None:
         tiling = best_tiling((conv, shape), target, lambda t: conv_kernel(name, conv, target, t))
     g, groups = conv.geometry, conv.groups
