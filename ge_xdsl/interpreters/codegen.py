@@ -13,6 +13,14 @@ from typing import Any
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
+from ge_xdsl.dialects.aicore.indexed import (
+    ScalarOp,
+    VargreduceOp,
+    VgatherOp,
+    VscanOp,
+    VscatterOp,
+    VsortOp,
+)
 from ge_xdsl.dialects.aicore.maps import (
     CopyMapL1Op,
     CopyMapUbOp,
@@ -51,6 +59,7 @@ from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.indexed_tiles import FUNCTIONS, statement
 from ge_xdsl.interpreters.map_tiles import copy_map_l1, copy_map_ub, load3d, vspread, vtap
 from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, copy_rows, fixpipe, load_l0, mmad
 
@@ -158,10 +167,10 @@ class KernelSource:
             self.emit(depth, f"for t in range(core, {total}, cores):")
             depth += 1
             self.unrank(op, origins, counts, depth)
-        for i, (extent, step) in enumerate(dims):
-            end = self.index(extent)
+        for i, ((extent, step), base) in enumerate(zip(dims, op.bases, strict=True)):
+            end = self.index(extent) if base == 0 else f"{self.index(base)} + {self.index(extent)}"
             if not op.over_cores:
-                self.emit(depth, f"for {origins[i]} in range(0, {end}, {step}):")
+                self.emit(depth, f"for {origins[i]} in range({self.index(base)}, {end}, {step}):")
                 depth += 1
             self.emit(depth, f"{self.name(op.length(i))} = min({step}, {end} - {origins[i]})")
         self.block(op.body, depth)
@@ -253,10 +262,13 @@ def _scalar(src: KernelSource, op: Instruction) -> str:
 
 def _cast(src: KernelSource, op: Instruction) -> str:
     element = tile_of(op.written).element
-    if not element.startswith("i"):
-        return f"{_write(src, op)}[...] = {_read(src, op, 'src')}"
+    source = _read(src, op, "src")
+    if "round" in op.properties:
+        source = f"round_to_whole({source}, {op.option('round')!r})"
+    if not element.startswith(("i", "ui")):
+        return f"{_write(src, op)}[...] = {source}"
     src.objects[f"{element}_dtype"] = numpy_dtype(DATA_TYPES[element])
-    return f"{_write(src, op)}[...] = convert({_read(src, op, 'src')}, {element}_dtype)"
+    return f"{_write(src, op)}[...] = convert({source}, {element}_dtype)"
 
 
 def _copy_rows(src: KernelSource, op: Instruction) -> str:
@@ -339,6 +351,10 @@ def _tap(src: KernelSource, op: MapInstruction) -> str:
     return f"vtap({tiles}, {src.indices(op.sizes)}, {how})"
 
 
+def _indexed(src: KernelSource, op: Instruction) -> str:
+    return statement(op, src.name, src.index, src.objects)
+
+
 _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     CopyGmL1Op: _copy_in,
     CopyGmUbOp: _copy_in,
@@ -364,6 +380,9 @@ _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     Load3dOp: _load3d,
     VspreadOp: _spread,
     VtapOp: _tap,
+    **dict.fromkeys(
+        (VgatherOp, VsortOp, VargreduceOp, VscanOp, VscatterOp, ScalarOp), _indexed
+    ),
 }
 """Instruction -> the Python statement that executes it."""
 
@@ -386,6 +405,7 @@ def compile_kernel(kernel: KernelOp) -> KernelFunction:
         "load3d": load3d,
         "vspread": vspread,
         "vtap": vtap,
+        **FUNCTIONS,
         **source.objects,
     }
     exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)

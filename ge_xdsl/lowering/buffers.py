@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ge_xdsl.lowering.tiling import BUFFERS, Slot
 
-APART = frozenset({"vreduce", "vbrc"})
+APART = frozenset({"vreduce", "vbrc", "vargreduce", "vgather", "vscan", "vsort"})
 """Instructions that do not write where they read."""
 
 

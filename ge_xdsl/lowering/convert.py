@@ -7,7 +7,7 @@ lowering stays, with an attribute that says why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -16,7 +16,8 @@ from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.lowering import conv, elementwise, matmul, moves, pool, views
+from ge_xdsl.lowering import conv, elementwise, gather, matmul, moves, pool, views
+from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
 from ge_xdsl.lowering.sync import insert_sync
 from ge_xdsl.lowering.unit import Kernels, Placer, Unit
 from ge_xdsl.targets import Target, target
@@ -40,6 +41,7 @@ FAMILIES: dict[str, Family] = {
     **dict.fromkeys(sorted(conv.TYPES), conv),
     **dict.fromkeys(sorted(pool.TYPES), pool),
     **dict.fromkeys(sorted(moves.TYPES), moves),
+    **dict.fromkeys(sorted(gather.TYPES), gather),
     **dict.fromkeys(sorted(views.TYPES), views),
 }
 """Op type -> the file that lowers it; the others are chained by `elementwise`."""
@@ -67,8 +69,9 @@ def convert(module: ModuleOp, chip: Target) -> None:
 
 
 def _convert_function(func: FuncOp, kernels: Kernels, chip: Target) -> None:
+    refused = expand_block(func.body.block, lambda op: reason_of(op, chip))
     ops = list(func.body.block.ops)
-    units = {unit.ops[-1]: unit for unit in _units(ops, chip)}
+    units = {unit.ops[-1]: unit for unit in _units(ops, refused, chip)}
     inputs = {v.owner for unit in units.values() for op in unit.ops for v in op.operands}
     replaced: dict[SSAValue, SSAValue] = {}
     for op in ops:
@@ -83,7 +86,12 @@ def _convert_function(func: FuncOp, kernels: Kernels, chip: Target) -> None:
             op.erase()
 
 
-def _units(ops: Sequence[Operation], chip: Target) -> list[Unit]:
+def reason_of(op: GeOp, chip: Target) -> str:
+    """Why an op has no kernel of its own, '' when it has."""
+    return (_family(op, chip) or elementwise).reason(op, chip)
+
+
+def _units(ops: Sequence[Operation], refused: Mapping[GeOp, str], chip: Target) -> list[Unit]:
     """What is lowered; every other GE op gets its reason as an attribute."""
     units: list[Unit] = []
     fused: set[Operation] = set()
@@ -94,7 +102,7 @@ def _units(ops: Sequence[Operation], chip: Target) -> list[Unit]:
             family = _family(op, chip)
             why = (family or elementwise).reason(op, chip)
             if why and op.op_type not in SILENT:
-                op.attributes[REASON] = StringAttr(why)
+                op.attributes[REASON] = StringAttr(refused.get(op, why))
             elif not why and family is not None:
                 units.append(family.unit(op, chip))
                 fused.update(units[-1].ops)
@@ -134,4 +142,4 @@ def _hint(value: SSAValue) -> str | None:
 
 def lowered_op_types() -> list[str]:
     """The op types that have a lowering, for some shapes, element types and attributes."""
-    return sorted({*FAMILIES, *elementwise.op_types()})
+    return sorted({*FAMILIES, *elementwise.op_types(), *EXPANSIONS})

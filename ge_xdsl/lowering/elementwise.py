@@ -13,6 +13,7 @@ from math import isfinite
 
 from xdsl.ir import Operation, SSAValue
 
+from ge_xdsl.dialects.ge.activation import PReluOp
 from ge_xdsl.dialects.ge.elementwise import BiasAddOp
 from ge_xdsl.dialects.ge.norm import BatchNormOp, channel_axis
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
@@ -20,16 +21,8 @@ from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering import rows
 from ge_xdsl.lowering.buffers import Program, Value
-from ge_xdsl.lowering.recipes import (
-    DATA_OPERANDS,
-    RECIPES,
-    Emitter,
-    Operand,
-    cast_to,
-    decline,
-    emit_op,
-    spread,
-)
+from ge_xdsl.lowering.emitter import Emitter, Operand, cast_to, spread
+from ge_xdsl.lowering.recipes import DATA_OPERANDS, RECIPES, decline, emit_op
 from ge_xdsl.lowering.rows import Rows
 from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor
 from ge_xdsl.lowering.unit import Unit, launch_unit
@@ -252,6 +245,7 @@ class _Builder:
         results = [v for op in self.ops for v in op.results if self.is_stored(op, v)]
         for value in results:
             self.store(self.values[value])
+        self.drop_unused()
         sizes = [program.values[v] for v in program.outputs]
         shapes = [self.shape if size.rows and size.cols else self.small for size in sizes]
         return Chain(
@@ -263,6 +257,15 @@ class _Builder:
             tuple(shapes),
             self.sound(),
         )
+
+    def drop_unused(self) -> None:
+        """Take away the inputs that no instruction reads."""
+        program = self.program
+        read = {v for step in program.steps for v in step.sources}
+        kept = [i for i, v in enumerate(program.inputs) if v in read]
+        program.inputs = [program.inputs[i] for i in kept]
+        self.operands = [self.operands[i] for i in kept]
+        self.each = [self.each[i] for i in kept]
 
     def sound(self) -> bool:
         """Whether the merged dimensions are those that the row ops reduce."""
@@ -323,10 +326,15 @@ def _size(found: Rows) -> int:
 def operand_shape(op: GeOp, i: int, value: SSAValue) -> tuple[int, ...]:
     """The shape of an operand as it broadcasts: one number per channel stands at the channels."""
     shape = shape_of(value)
-    if i == 0 or not isinstance(op, BatchNormOp | BiasAddOp):
+    if i == 0 or not isinstance(op, BatchNormOp | BiasAddOp | PReluOp):
         return shape
     x = tensor_of(op.operands[0].type)
     rank = len(x.shape or ())
+    if isinstance(op, PReluOp):
+        count = tensor_of(value.type).size() or 0
+        if count == 1 or len(shape) != 1:
+            return shape if count > 1 else (1,)
+        return (count, *(1,) * (rank - 2))
     if isinstance(op, BatchNormOp):
         axis = channel_axis(op.data_format, rank)
     else:
@@ -348,4 +356,4 @@ def number_of(op: GeOp, value: SSAValue) -> float | None:
     if array is None or array.dtype == bool:
         return None
     number = float(array.reshape(-1)[0])
-    return number if isfinite(number) else None
+    return number if isfinite(number) and number == array.reshape(-1)[0] else None

@@ -16,6 +16,7 @@ from ge_xdsl.dialects.ge.concat import ConcatDOp, ConcatOp, ConcatV2DOp, ConcatV
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.slice import PadOp, PadV3Op, pad_pairs
 from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.lowering.gather import gather_reason, gather_unit, shared_gather
 from ge_xdsl.lowering.matmul import alloc
 from ge_xdsl.lowering.movement import Copy, Ints, Movement, Side, contiguous, movement_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
@@ -46,7 +47,7 @@ def reason(op: GeOp, target: Target) -> str:
         if not element_of(tensor.dtype):
             return f"no lowering for element type {tensor.dtype.name}"
     if op.op_type == "GatherV2":
-        return _gather_reason(op)
+        return _gather_reason(op, target)
     known = [v for v in op.operands if v not in data_of(op)]
     if any(constant_of(v) is None for v in known):
         return "no lowering for operands that are not constant"
@@ -222,22 +223,29 @@ def _tiled(op: GeOp) -> list[Copy]:
     return [Copy(tuple(dims), Side(0, 0, tuple(src)), Side(1, 0, contiguous(dims)))]
 
 
-def _gather_reason(op: GeOp) -> str:
+def _gather_reason(op: GeOp, target: Target) -> str:
     axis = op.constant("axis")
     if axis is None:
         return "no lowering for an axis that is not constant"
     rank = len(_shape(op.operands[0]))
-    if rank < 1 or int(axis.reshape(-1)[0]) % rank or op.get_attr("batch_dims"):
-        return "no lowering for an axis other than 0"
+    if rank < 1 or op.get_attr("batch_dims"):
+        return "no lowering for batch_dims"
+    place = int(axis.reshape(-1)[0]) % rank
+    if place not in (0, rank - 1):
+        return "no lowering for an axis between others"
     if element_of(tensor_of(op.operands[1].type).dtype) not in ("i32", "i64"):
         return "no lowering for indices of this element type"
-    tensor = static_tensor(op.operands[1])
-    return "" if tensor else "no lowering for a shape that is empty or not static"
+    if static_tensor(op.operands[1]) is None:
+        return "no lowering for a shape that is empty or not static"
+    return gather_reason(op, target) if place else ""
 
 
 def _gather_unit(op: GeOp, target: Target) -> Unit:
     """y[j] = x[indices[j]], rows of all that follows dimension 0."""
     shape = _shape(op.operands[0])
+    axis = op.constant("axis")
+    if axis is not None and int(axis.reshape(-1)[0]) % len(shape):
+        return gather_unit(op, shared_gather(op), target)
     count, width = tensor_of(op.operands[1].type).size() or 0, prod(shape[1:])
     element = element_of(tensor_of(op.operands[0].type).dtype)
     index = element_of(tensor_of(op.operands[1].type).dtype)

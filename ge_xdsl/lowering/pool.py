@@ -9,7 +9,7 @@ from ge_xdsl.dialects.ge.pool import AvgPoolOp, AvgPoolV2Op, PoolGeometry, divis
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.conv import geometry_of
-from ge_xdsl.lowering.recipes import FLOATS
+from ge_xdsl.lowering.recipes_math import FLOATS
 from ge_xdsl.lowering.taps import Taps, taps_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.unit import Placer, Unit

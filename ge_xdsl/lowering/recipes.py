@@ -6,134 +6,15 @@ is rounded to its element type, so a chain in one kernel gives what its ops give
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import isfinite, pi, sqrt
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.buffers import Program, Value
+from ge_xdsl.lowering.emitter import SCALAR_ONLY, Emitter, Operand, Recipe, cast_to, spread
+from ge_xdsl.lowering.recipes_math import FLOATS, MATHS, NUMBERS, TESTS
 from ge_xdsl.lowering.tensors import element_of
-
-Operand = int | float
-"""A virtual value, or a number known at compile time."""
-
-Recipe = Callable[["Emitter", GeOp, Sequence[Operand]], int]
-
-
-class Emitter:
-    """Appends instructions in one element type to a program.
-
-    A result has the rows and columns that one of its operands has: what stands for a whole row or
-    column is computed once for it, and repeated where it meets larger values.
-    """
-
-    def __init__(self, program: Program, element: str) -> None:
-        self.program = program
-        self.element = element
-
-    def size(self, *args: Operand, element: str = "") -> Value:
-        """The size of a result of these operands; numbers alone give a full one."""
-        values = [self.program.values[x] for x in args if isinstance(x, int)]
-        rows = any(v.rows for v in values) or not values
-        cols = any(v.cols for v in values) or not values
-        return Value(element or self.element, rows, cols)
-
-    def fit(self, x: Operand, size: Value) -> int:
-        """An operand in the element type, as large as `size`: number, cast, repeated."""
-        want = Value(self.element, size.rows, size.cols)
-        if not isinstance(x, int):
-            return self.program.once("vdup", (), want, x)
-        return spread(self.program, cast_to(self.program, x, self.element), want)
-
-    def value(self, x: Operand) -> int:
-        """An operand in the element type, as large as it is."""
-        return self.fit(x, self.size(x))
-
-    def unary(self, kind: str, x: Operand) -> int:
-        return self.program.step("vunary", (self.value(x),), self.size(x), kind)
-
-    def binary(self, kind: str, a: Operand, b: Operand) -> int:
-        size = self.size(a, b)
-        sources = (self.fit(a, size), self.fit(b, size))
-        return self.program.step("vbinary", sources, size, kind)
-
-    def scalar(self, kind: str, x: Operand, value: float) -> int:
-        return self.program.step("vscalar", (self.value(x),), self.size(x), kind, value)
-
-    def either(self, kind: str, a: Operand, b: Operand) -> int:
-        """A commutative op: with a number on either side it is a scalar instruction."""
-        if not isinstance(b, int):
-            return self.scalar(f"{kind}s", a, b)
-        return self.scalar(f"{kind}s", b, a) if not isinstance(a, int) else self.binary(kind, a, b)
-
-    def sub(self, a: Operand, b: Operand) -> int:
-        """a - number = a + (-number)"""
-        return self.scalar("adds", a, -b) if not isinstance(b, int) else self.binary("sub", a, b)
-
-    def compare(self, kind: str, a: Operand, b: Operand) -> int:
-        """The bits of a kind b."""
-        size = self.size(a, b)
-        sources = (self.fit(a, size), self.fit(b, size))
-        return self.program.step("vcmp", sources, self.size(a, b, element="bit"), kind)
-
-    def select(self, bits: int, a: Operand, b: Operand) -> int:
-        """a where the bit is set, else b."""
-        size = self.size(bits, a, b)
-        mask = spread(self.program, bits, Value("bit", size.rows, size.cols))
-        return self.program.step("vsel", (mask, self.fit(a, size), self.fit(b, size)), size)
-
-    def reduce(self, kind: str, x: Operand) -> int:
-        """One element per row or per column, along what the program has whole."""
-        axis = self.program.whole
-        source = self.fit(x, Value(self.element))
-        result = Value(self.element, axis == "cols", axis == "rows")
-        return self.program.step("vreduce", (source,), result, kind, axis=axis)
-
-    def polynomial(self, z: int, coefficients: Sequence[float]) -> int:
-        """c[0] + z (c[1] + z (c[2] + ...)), by Horner's rule."""
-        top = coefficients[-1]
-        out = z if top == 1 else self.scalar("muls", z, top)
-        for c in coefficients[-2:0:-1]:
-            out = self.binary("mul", self.scalar("adds", out, c), z)
-        return self.scalar("adds", out, coefficients[0])
-
-
-def spread(program: Program, x: int, want: Value) -> int:
-    """`x` repeated to the rows and columns of `want`; bits by way of bytes that can be repeated."""
-    have = program.values[x]
-    if (have.rows, have.cols) == (want.rows, want.cols):
-        return x
-    if have.element != "bit":
-        return program.once("vbrc", (x,), Value(have.element, want.rows, want.cols))
-    emit = Emitter(program, "f16")
-    ones = spread(program, emit.select(x, 1.0, 0.0), want)
-    return emit.compare("ne", ones, 0.0)
-
-
-STEPS = {
-    ("f16", "bf16"): "f32",
-    ("bf16", "f16"): "f32",
-    ("i1", "f32"): "f16",
-    ("i1", "bf16"): "f16",
-    ("i1", "i32"): "f16",
-    ("i32", "f16"): "f32",
-    ("bf16", "i32"): "f32",
-    ("f16", "i64"): "f32",
-    ("bf16", "i64"): "f32",
-}
-"""Element types between which there is no cast -> the one on the way."""
-
-
-def cast_to(program: Program, x: int, element: str) -> int:
-    """`x` in another element type, of x's size."""
-    have = program.values[x]
-    if have.element == element:
-        return x
-    between = STEPS.get((have.element, element))
-    if between is not None:
-        x = cast_to(program, x, between)
-        return cast_to(program, x, element)
-    return program.once("vcast", (x,), Value(element, have.rows, have.cols))
 
 
 def _unary(kind: str) -> Recipe:
@@ -148,18 +29,16 @@ def _sub(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     return emit.sub(args[0], args[1])
 
 
-def _div(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-    return emit.binary("div", args[0], args[1])
-
-
 def _relu(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
-    if emit.element == "i32":
+    if emit.element not in ("f16", "f32"):
         return emit.scalar("maxs", args[0], 0.0)
     return emit.unary("relu", args[0])
 
 
 def _neg(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     """-x = -1 x"""
+    if emit.element in SCALAR_ONLY:
+        return emit.program.step("scalar", (emit.value(args[0]),), emit.size(args[0]), "neg")
     return emit.scalar("muls", args[0], -1.0)
 
 
@@ -250,14 +129,25 @@ def _batch_norm(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
 
 
 def _compare(kind: str) -> Recipe:
-    """A truth value; integers are compared by their difference, which is 0 only for equal ones."""
+    """A truth value; 32-bit integers are compared by a difference that is 0 only for equal ones.
+
+    a < b where max(a, b) - a is not 0: wrapped around or not.
+    """
+    order = {"eq": "eq", "ne": "ne", "lt": "ne", "le": "eq", "gt": "ne", "ge": "eq"}
 
     def recipe(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
         a, b = args
+        if emit.element in SCALAR_ONLY or emit.element == "i16":
+            return emit.one_by_one(kind, a, b, "i1")
         if emit.element != "i32":
             return truth(emit.program, emit.compare(kind, a, b))
+        if kind in ("lt", "le", "gt", "ge"):
+            # lt and ge ask whether b is above a, gt and le whether a is above b
+            below = a if kind in ("lt", "ge") else b
+            a, b = emit.either("max", a, b), below
         difference = cast_to(emit.program, emit.sub(a, b), "f32")
-        return truth(emit.program, Emitter(emit.program, "f32").compare(kind, difference, 0.0))
+        bits = Emitter(emit.program, "f32").compare(order[kind], difference, 0.0)
+        return truth(emit.program, bits)
 
     return recipe
 
@@ -280,13 +170,22 @@ def bits_of(program: Program, x: int) -> int:
 def _select(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     condition, a, b = args
     assert isinstance(condition, int)
-    return emit.select(bits_of(emit.program, condition), a, b)
+    return chosen(emit, condition, a, b)
 
 
 def _masked_fill(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     x, mask, value = args
     assert isinstance(mask, int)
-    return emit.select(bits_of(emit.program, mask), value, x)
+    return chosen(emit, mask, value, x)
+
+
+def chosen(emit: Emitter, condition: int, a: Operand, b: Operand) -> int:
+    """a where the truth value holds, else b."""
+    if emit.element not in SCALAR_ONLY:
+        return emit.select(bits_of(emit.program, condition), a, b)
+    size = emit.size(condition, a, b)
+    mask = spread(emit.program, condition, Value("i1", size.rows, size.cols))
+    return emit.program.step("scalar", (mask, emit.fit(a, size), emit.fit(b, size)), size, "select")
 
 
 def _not(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
@@ -349,6 +248,10 @@ def _cast(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     (x,) = args
     assert isinstance(x, int)
     have = emit.program.values[x].element
+    if have in SCALAR_ONLY:
+        return Emitter(emit.program, have).one_by_one("ne", x, 0.0, "i1")
+    if have == "i1":
+        return x
     x = cast_to(emit.program, x, "f16" if have == "f16" else "f32")
     return truth(
         emit.program, Emitter(emit.program, emit.program.values[x].element).compare("ne", x, 0.0)
@@ -360,10 +263,8 @@ def _copy(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     return emit.value(args[0])
 
 
-FLOATS = frozenset({"f16", "bf16", "f32"})
-NUMBERS = FLOATS | {"i32"}
 TRUTHS = frozenset({"i1"})
-MOVED = NUMBERS | {"i16"}
+MOVED = NUMBERS | TRUTHS
 
 RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
     "Add": (_either("add"), NUMBERS),
@@ -371,8 +272,6 @@ RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
     "Mul": (_either("mul"), NUMBERS),
     "Maximum": (_either("max"), NUMBERS),
     "Minimum": (_either("min"), NUMBERS),
-    "RealDiv": (_div, FLOATS),
-    "Div": (_div, FLOATS),
     "SquaredDifference": (_squared_difference, FLOATS),
     "AddN": (_sum, NUMBERS),
     "BiasAdd": (_either("add"), FLOATS),
@@ -384,7 +283,6 @@ RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
     "LeakyRelu": (_leaky_relu, FLOATS),
     "HardSigmoid": (_hard_sigmoid, FLOATS),
     "HardSwish": (_hard_swish, FLOATS),
-    "Abs": (_unary("abs"), FLOATS),
     "Exp": (_unary("exp"), FLOATS),
     "Log": (_unary("ln"), FLOATS),
     "Sqrt": (_unary("sqrt"), FLOATS),
@@ -401,25 +299,30 @@ RECIPES: dict[str, tuple[Recipe, frozenset[str]]] = {
     "GeluV2": (_gelu_v2, FLOATS),
     "Tanh": (_tanh, FLOATS),
     "Erf": (_erf, FLOATS),
-    "Cast": (_cast, NUMBERS | {"i64", "i1"}),
+    "Cast": (_cast, NUMBERS | TRUTHS),
     "BroadcastTo": (_copy, MOVED),
     "Expand": (_copy, MOVED),
     "Equal": (_compare("eq"), NUMBERS),
     "NotEqual": (_compare("ne"), NUMBERS),
-    "Less": (_compare("lt"), FLOATS),
-    "LessEqual": (_compare("le"), FLOATS),
-    "Greater": (_compare("gt"), FLOATS),
-    "GreaterEqual": (_compare("ge"), FLOATS),
+    "Less": (_compare("lt"), NUMBERS),
+    "LessEqual": (_compare("le"), NUMBERS),
+    "Greater": (_compare("gt"), NUMBERS),
+    "GreaterEqual": (_compare("ge"), NUMBERS),
     "LogicalAnd": (_either("min"), TRUTHS),
     "LogicalOr": (_either("max"), TRUTHS),
     "LogicalNot": (_not, TRUTHS),
     "SelectV2": (_select, MOVED),
+    "Select": (_select, MOVED),
     "MaskedFill": (_masked_fill, MOVED),
+    **MATHS,
+    **{name: (recipe, FLOATS) for name, recipe in TESTS.items()},
 }
 """Op type -> its recipe and the element types of what it computes with."""
 
-COMPARISONS = frozenset({"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"})
-MASKS = {"SelectV2": 0, "MaskedFill": 1}
+COMPARISONS = frozenset(
+    {"Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual", *TESTS}
+)
+MASKS = {"SelectV2": 0, "MaskedFill": 1, "Select": 0}
 """Op type -> the operand that is a truth value beside the others."""
 DATA_OPERANDS = {"BroadcastTo": 1, "Expand": 1}
 """Op type -> how many operands the recipe gets; the others are known at compile time."""
@@ -429,20 +332,10 @@ IN_F32 = frozenset(
     {
         *("Sigmoid", "Tanh", "Erf", "Rsqrt", "Muls", "Adds", "SquaredDifference", "Swish"),
         *("FastGelu", "Gelu", "GeluV2", "BatchNorm", "HardSigmoid", "HardSwish", "LeakyRelu"),
-        *("AddN", "FusedMulAdd"),
+        *("AddN", "FusedMulAdd", *MATHS, *TESTS),
     }
-)
+) - {"Abs", "Div", "RealDiv", "Inv", "TensorMove"}
 """Op types whose recipe would round more than once, or a number that f16 does not hold, in f16."""
-
-CASTS = frozenset(
-    {(a, b) for a in FLOATS for b in FLOATS if a != b}
-    | {("f32", "i32"), ("f16", "i32"), ("bf16", "i32"), ("i32", "f32")}
-    | {("f32", "i64"), ("f16", "i64"), ("bf16", "i64"), ("i64", "f32")}
-    | {("i32", "i64"), ("i64", "i32")}
-    | {("i1", b) for b in ("f16", "f32", "bf16", "i32")}
-    | {(a, "i1") for a in ("f16", "f32", "bf16", "i32")}
-)
-"""Element types that Cast converts with one rounding."""
 
 PLAIN = {
     "Exp": ("base, scale or shift", {"base": -1.0, "scale": 1.0, "shift": 0.0}),
@@ -462,10 +355,7 @@ def decline(op: GeOp, operands: Sequence[str], result: str) -> str:
     for element in computed:
         if element not in allowed:
             return f"no lowering for element type {element}"
-    if op.op_type == "Cast":
-        if (operands[0], result) not in CASTS:
-            return f"no lowering for a cast from {operands[0]} to {result}"
-    elif len(set(computed)) > 1 and op.op_type != "BatchNorm":
+    if op.op_type != "Cast" and len(set(computed)) > 1 and op.op_type != "BatchNorm":
         return f"no lowering for element types {', '.join((*operands, result))}"
     what, values = PLAIN.get(op.op_type, ("", {}))
     if any(op.get_attr(name) != value for name, value in values.items()):
@@ -483,7 +373,7 @@ def emit_op(program: Program, op: GeOp, args: Sequence[Operand], result: str) ->
     element = result
     if op.op_type in COMPARISONS:
         element = element_of(tensor_of(op.operands[0].type).dtype)
-    if op.op_type in LOGIC:
+    if op.op_type in LOGIC or (op.op_type in MASKS and result == "i1"):
         element = "f16"
     elif op.op_type not in ("Cast", *MASKS, *DATA_OPERANDS) and (
         element == "bf16" or (op.op_type in IN_F32 and element == "f16")

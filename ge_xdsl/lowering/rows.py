@@ -15,7 +15,8 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.reduce import AttributeReduction, OperandReduction, reduced_axes
 from ge_xdsl.dialects.ge.shapes import normalize_axes
 from ge_xdsl.dialects.ge.types import tensor_of
-from ge_xdsl.lowering.recipes import FLOATS, Emitter, Operand
+from ge_xdsl.lowering.emitter import Emitter, Operand
+from ge_xdsl.lowering.recipes_math import FLOATS
 from ge_xdsl.lowering.tensors import element_of
 
 

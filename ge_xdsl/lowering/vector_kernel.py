@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ge_xdsl.dialects.aicore.indexed import (
+    ScalarOp,
+    VargreduceOp,
+    VgatherOp,
+    VscanOp,
+    VsortOp,
+)
 from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
@@ -41,6 +49,11 @@ VECTOR_OPS: dict[str, type[Instruction]] = {
     "vcmp": VcmpOp,
     "vsel": VselOp,
     "vreduce": VreduceOp,
+    "vargreduce": VargreduceOp,
+    "vgather": VgatherOp,
+    "vscan": VscanOp,
+    "vsort": VsortOp,
+    "scalar": ScalarOp,
 }
 
 
@@ -159,7 +172,23 @@ class _Body:
 
     def instruction(self, step: Step) -> Instruction:
         tiles = [self.tiles[self.slot_of[v]] for v in (*step.sources, step.dst)]
-        sizes = self.sizes(step.sources[0] if step.op == "vreduce" else step.dst)
-        return VECTOR_OPS[step.op].build(
-            *tiles, sizes=sizes, kind=step.kind, value=step.value, axis=step.axis
-        )
+        sizes = self.sizes(step.sources[0] if step.op in REDUCES else step.dst)
+        return VECTOR_OPS[step.op].build(*tiles, sizes=sizes, **options_of(step))
+
+
+REDUCES = frozenset({"vreduce", "vargreduce"})
+"""Steps whose sizes are those of what they read."""
+
+
+def options_of(step: Step) -> dict[str, Any]:
+    """The options of a step's instruction."""
+    if step.op == "vcast":
+        return {"round": step.kind}
+    if step.op == "vsort":
+        return {"descending": step.kind == "descending"}
+    if step.op == "vscan":
+        kind, *flags = (step.kind or "add").split()
+        return {"kind": kind, **dict.fromkeys(flags, True)}
+    if step.op == "scalar" and step.kind is None:
+        return {"kind": "cast" if step.sources else "fill", "value": step.value}
+    return {"kind": step.kind, "value": step.value, "axis": step.axis}

@@ -31,7 +31,8 @@ SUB_CORES = 2
 
 ELEMENT_BYTES = {
     **{"f32": 4, "f16": 2, "bf16": 2},
-    **{"i64": 8, "i32": 4, "i16": 2, "i8": 1, "ui8": 1, "i1": 1, "bit": 1},
+    **{"i64": 8, "i32": 4, "i16": 2, "i8": 1, "i1": 1, "bit": 1},
+    **{"ui64": 8, "ui32": 4, "ui16": 2, "ui8": 1},
 }
 """Element type of a tile -> its size in bytes.
 
