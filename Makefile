@@ -2,7 +2,10 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+# `make test TORCH=1` also installs torch and transformers and runs the tests that need them.
+TORCH  ?=
+EXTRAS := dev$(if $(TORCH),$(shell echo ,)torch-dev)
+STAMP  := $(VENV)/.installed$(if $(TORCH),-torch)
 CORES  ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1)")
 
 .PHONY: help setup demo test lint types pytest filecheck bench nightly docs format clean
@@ -19,7 +22,7 @@ setup: $(STAMP)
 
 $(STAMP): pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[$(EXTRAS)]'
 	touch $(STAMP)
 
 demo: $(STAMP)

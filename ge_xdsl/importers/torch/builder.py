@@ -9,6 +9,7 @@ from typing import Any
 from xdsl.ir import Block, SSAValue
 
 from ge_xdsl.dialects.ge.op import set_type
+from ge_xdsl.dialects.ge.text import GeContext
 from ge_xdsl.dialects.ge.types import DYNAMIC, FLOATS, DataType, Tensor, numpy_dtype, tensor_of
 from ge_xdsl.errors import Location
 from ge_xdsl.importers.onnx.builder import Builder
@@ -25,7 +26,7 @@ class TorchBuilder(Builder):
     node: Any
 
     def __init__(self, block: Block, location: Location) -> None:
-        super().__init__(block, location, TensorReader(location.file, None))
+        super().__init__(block, location, TensorReader(location.file, None), GeContext())
 
     # Numbers
 

@@ -13,6 +13,7 @@ from ge_xdsl.importers.torch.table import Converter
 
 BINARY = {
     "add": "Add",
+    "atan2": "Atan2",
     "floor_divide": "FloorDiv",
     "fmod": "Mod",
     "maximum": "Maximum",

@@ -18,6 +18,7 @@ def fused_decompositions() -> dict[Any, Callable[..., Any]]:
     return {
         aten._native_multi_head_attention.default: attention,
         aten._transformer_encoder_layer_fwd.default: encoder_layer,
+        aten.scaled_dot_product_attention.default: scaled_attention,
     }
 
 
@@ -56,6 +57,36 @@ def attention(
         return NotImplemented
     y = _attended(query, num_head, qkv_weight, qkv_bias, proj_weight, proj_bias)
     return y, query.new_empty((0,))
+
+
+def scaled_attention(
+    query: Any,
+    key: Any,
+    value: Any,
+    attn_mask: Any = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    *,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Any:
+    """softmax(query key' scale + mask) value, laid out in memory as the kernel of eager torch
+    does: [batch, length, heads, width], which a view after it may rely on. NotImplemented with
+    dropout."""
+    if dropout_p:
+        return NotImplemented
+    if enable_gqa:
+        groups = query.shape[-3] // key.shape[-3]
+        key, value = (x.repeat_interleave(groups, -3) for x in (key, value))
+    scores = query @ key.transpose(-2, -1) * (scale or query.shape[-1] ** -0.5)
+    if is_causal:
+        attn_mask = query.new_ones(scores.shape[-2:], dtype=torch_module().bool).tril()
+    if attn_mask is not None and attn_mask.dtype == torch_module().bool:
+        scores = scores.masked_fill(~attn_mask, float("-inf"))
+    elif attn_mask is not None:
+        scores = scores + attn_mask
+    y = scores.softmax(-1) @ value
+    return y.transpose(-3, -2).contiguous().transpose(-3, -2) if y.dim() > 2 else y
 
 
 def encoder_layer(

@@ -67,13 +67,33 @@ def index_put(call: Call, g: TorchBuilder) -> SSAValue:
     return g.transpose(found, [moved.index(k) for k in range(rank)])
 
 
+def nonzero(call: Call, g: TorchBuilder) -> SSAValue:
+    """NonZero"""
+    return g.op("NonZero", call.value("self"))
+
+
 def _places(call: Call, g: TorchBuilder) -> dict[int, SSAValue]:
-    """Dimension -> its index tensor."""
-    given = cast("Sequence[Any]", call.raw("indices"))
-    places = {k: v for k, v in enumerate(given) if v is not None}
-    if any(g.dtype(v) in (DataType.DT_BOOL, DataType.DT_UINT8) for v in places.values()):
-        call.fail("index is a mask, expected integers")
+    """Dimension -> its index tensor; a mask stands for the places where it is true."""
+    places: dict[int, SSAValue] = {}
+    axis = 0
+    for tensor in cast("Sequence[Any]", call.raw("indices")):
+        if tensor is None:
+            axis += 1
+            continue
+        masked = g.dtype(tensor) in (DataType.DT_BOOL, DataType.DT_UINT8)
+        for part in _true_places(tensor, g) if masked else [tensor]:
+            places[axis] = part
+            axis += 1
     return places
+
+
+def _true_places(mask: SSAValue, g: TorchBuilder) -> list[SSAValue]:
+    """For each dimension of a mask, the positions along it of the elements that are true."""
+    found = g.part("NonZero", mask)
+    return [
+        g.part("GatherV2", found, g.helper(k, "int32"), g.helper(1, "int32"))
+        for k in range(g.rank(mask, "a mask"))
+    ]
 
 
 def _front(g: TorchBuilder, x: SSAValue, places: Mapping[int, SSAValue]) -> SSAValue:
@@ -109,4 +129,5 @@ TABLE: dict[str, Converter] = {
     "index": index,
     "index_put": index_put,
     "index_select": index_select,
+    "nonzero": nonzero,
 }

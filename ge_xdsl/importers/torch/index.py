@@ -73,8 +73,8 @@ def scalar(call: Call, g: TorchBuilder) -> SSAValue:
 TABLE: dict[str, Converter] = {
     **dict.fromkeys(
         (
-            "empty", "empty_like", "full", "full_like", "new_full", "new_ones", "new_zeros",
-            "ones", "ones_like", "zeros", "zeros_like",
+            "empty", "empty_like", "empty_strided", "full", "full_like", "new_full", "new_ones",
+            "new_zeros", "ones", "ones_like", "zeros", "zeros_like",
         ),
         fill,
     ),

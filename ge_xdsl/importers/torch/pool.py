@@ -81,10 +81,32 @@ def adaptive(call: Call, g: TorchBuilder) -> SSAValue:
     return g.op("AdaptiveAvgPool2d", x, output_size=size)
 
 
+def max_pool_3d(call: Call, g: TorchBuilder) -> Sequence[SSAValue | None]:
+    """MaxPool3D; the positions have no GE op that computes them, so nothing may read them"""
+    if _reads(call, 1):
+        call.fail("something reads the positions of the maxima, expected only the maxima")
+    x, kernel = call.value("self"), call.spread("kernel_size", 3)
+    strides, dilation = call.spread("stride", 3, kernel), call.spread("dilation", 3)
+    y = g.op(
+        "MaxPool3D", x, ksize=[1, 1, *kernel], strides=[1, 1, *strides], padding="CALCULATED",
+        pads=[p for pad in call.spread("padding", 3) for p in (pad, pad)],
+        dilation=[1, 1, *dilation], ceil_mode=int(call.flag("ceil_mode")), data_format="NCDHW",
+    )  # fmt: skip
+    return [y, None]
+
+
+def adaptive_3d(call: Call, g: TorchBuilder) -> SSAValue:
+    """AdaptiveAvgPool3d"""
+    size = call.integers("output_size")
+    return g.op("AdaptiveAvgPool3d", call.value("self"), output_size=size, data_format="NCDHW")
+
+
 TABLE: dict[str, Converter] = {
     "_adaptive_avg_pool2d": adaptive,
+    "_adaptive_avg_pool3d": adaptive_3d,
     "adaptive_avg_pool2d": adaptive,
     "avg_pool2d": average_pool,
     "avg_pool3d": average_pool_3d,
     "max_pool2d_with_indices": max_pool,
+    "max_pool3d_with_indices": max_pool_3d,
 }

@@ -23,7 +23,7 @@ from ge_xdsl.importers.torch.values import array_of_tensor, dtype_of_torch, torc
 
 CHECKS = frozenset(
     {
-        "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",
+        "_assert_async", "_assert_scalar", "_assert_tensor_metadata", "sym_constrain_range",
         "sym_constrain_range_for_size",
     }
 )  # fmt: skip

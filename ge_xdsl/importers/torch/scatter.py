@@ -24,6 +24,27 @@ def scatter(call: Call, g: TorchBuilder) -> SSAValue:
     return g.op("ScatterElements", x, index, source, axis=call.integer("dim"), reduction=reduction)
 
 
+REDUCTIONS = {"sum": "add", "prod": "mul"}
+"""What torch calls a reduction -> what ScatterElements calls it."""
+
+
+def scatter_reduce(call: Call, g: TorchBuilder) -> SSAValue:
+    """ScatterElements that adds or multiplies"""
+    x, how = call.value("self"), call.raw("reduce")
+    if how not in REDUCTIONS or not call.flag("include_self"):
+        rest = "" if call.flag("include_self") else " without the elements that are there"
+        call.fail(f"reduction is {how}{rest}, expected sum or prod with those that are there")
+    return g.op(
+        "ScatterElements", x, call.value("index"), call.value("src"),
+        axis=call.integer("dim"), reduction=REDUCTIONS[how],
+    )  # fmt: skip
+
+
+def masked(call: Call, g: TorchBuilder) -> SSAValue:
+    """MaskedScatter"""
+    return g.op("MaskedScatter", call.value("self"), call.value("mask"), call.value("source"))
+
+
 def slice_scatter(call: Call, g: TorchBuilder) -> SSAValue:
     """ConcatD of what stands before the slice, the source and what stands after; with a step
     ScatterElements"""
@@ -65,8 +86,10 @@ def _written(
 
 
 TABLE: dict[str, Converter] = {
+    "masked_scatter": masked,
     "scatter": scatter,
     "scatter_add": scatter,
+    "scatter_reduce": scatter_reduce,
     "select_scatter": select_scatter,
     "slice_scatter": slice_scatter,
 }

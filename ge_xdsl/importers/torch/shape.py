@@ -6,6 +6,7 @@ from math import prod
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.types import FLOATS, DataType
 from ge_xdsl.importers.torch.builder import TorchBuilder
 from ge_xdsl.importers.torch.call import Call, Dim
 from ge_xdsl.importers.torch.table import Converter
@@ -105,7 +106,16 @@ def count(call: Call, g: TorchBuilder) -> SSAValue:
     return g.part("ReduceProd", g.shape_of(x), g.helper([0], "int32"))
 
 
+def item(call: Call, g: TorchBuilder) -> SSAValue:
+    """The one element as an i64 scalar, which a size can be"""
+    x = call.value("self")
+    if g.dtype(x) in FLOATS:
+        call.fail(f"takes the number out of {g.tensor_text(x)}, expected integers")
+    return g.reshape(g.cast(x, DataType.DT_INT64), [], g.part_name("Reshape"))
+
+
 TABLE: dict[str, Converter] = {
+    "_local_scalar_dense": item,
     **dict.fromkeys(("_reshape_copy", "_unsafe_view", "reshape", "view"), view),
     "expand": expand,
     "flatten": flatten,

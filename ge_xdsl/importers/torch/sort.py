@@ -29,4 +29,25 @@ def sort(call: Call, g: TorchBuilder) -> Sequence[SSAValue]:
     return g.add("Sort", (call.value("self"),), attrs, call.name).results
 
 
-TABLE: dict[str, Converter] = {"sort": sort, "topk": topk}
+def histogram(call: Call, g: TorchBuilder) -> SSAValue:
+    """Histogram"""
+    low, high = (float(call.number(name)) for name in ("min", "max"))
+    return g.op("Histogram", call.value("self"), bins=call.integer("bins"), min=low, max=high)
+
+
+def bucketize(call: Call, g: TorchBuilder) -> SSAValue:
+    """The number of boundaries below each element; with `right` also those that equal it"""
+    x, edges = call.value("self"), call.value("boundaries")
+    dtype = g.promoted(x, edges)
+    column = g.part("Unsqueeze", g.cast(x, dtype), axes=[g.rank(x, "bucketize")])
+    passes = "GreaterEqual" if call.flag("right") else "Greater"
+    passed = g.cast(g.part(passes, column, g.cast(edges, dtype)), DataType.DT_INT64)
+    return g.op("ReduceSum", passed, g.helper([-1], "int32"))
+
+
+TABLE: dict[str, Converter] = {
+    "bucketize": bucketize,
+    "histc": histogram,
+    "sort": sort,
+    "topk": topk,
+}

@@ -32,13 +32,14 @@ FAMILIES: dict[str, str] = {
     "cumulative": "cumprod cumsum",
     "diagonal": "tril triu",
     "elementwise": (
-        "add addcdiv addcmul clamp clamp_max clamp_min div floor_divide fmod maximum minimum mul "
-        "pow remainder rsub sub"
+        "add addcdiv addcmul atan2 clamp clamp_max clamp_min div floor_divide fmod maximum minimum "
+        "mul pow remainder rsub sub"
     ),
-    "gather": "embedding gather index index_put index_select",
+    "distance": "_cdist_forward",
+    "gather": "embedding gather index index_put index_select nonzero",
     "index": (
-        "arange copy empty empty_like fill full full_like new_full new_ones new_zeros ones "
-        "ones_like scalar_tensor zeros zeros_like"
+        "arange copy empty empty_like empty_strided fill full full_like new_full new_ones "
+        "new_zeros ones ones_like scalar_tensor zeros zeros_like"
     ),
     "matmul": "addmm baddbmm bmm dot linear matmul mm mv",
     "norm": (
@@ -46,18 +47,20 @@ FAMILIES: dict[str, str] = {
         "_native_batch_norm_legit_no_training native_group_norm native_layer_norm"
     ),
     "pool": (
-        "_adaptive_avg_pool2d adaptive_avg_pool2d avg_pool2d avg_pool3d max_pool2d_with_indices"
+        "_adaptive_avg_pool2d _adaptive_avg_pool3d adaptive_avg_pool2d avg_pool2d avg_pool3d "
+        "max_pool2d_with_indices max_pool3d_with_indices"
     ),
     "rearrange": "flip pixel_shuffle roll",
     "reduce": "all amax amin any linalg_vector_norm max mean min prod std sum var var_mean",
-    "resize": "upsample_bilinear2d upsample_nearest2d",
-    "scatter": "scatter scatter_add select_scatter slice_scatter",
+    "resize": "grid_sampler_2d upsample_bilinear2d upsample_nearest2d",
+    "scatter": "masked_scatter scatter scatter_add scatter_reduce select_scatter slice_scatter",
     "shape": (
-        "_reshape_copy _unsafe_view expand flatten permute repeat reshape squeeze sym_numel "
-        "sym_size t transpose unsqueeze view"
+        "_local_scalar_dense _reshape_copy _unsafe_view expand flatten permute repeat reshape "
+        "squeeze sym_numel sym_size t transpose unsqueeze view"
     ),
     "slice": "constant_pad_nd select slice",
-    "sort": "sort topk",
+    "sort": "bucketize histc sort topk",
+    "strided": "as_strided diagonal",
     "unary": (
         "abs acos acosh asin asinh atan atanh ceil cos cosh erf erfc exp expm1 floor isinf isnan "
         "log log10 log1p log2 neg reciprocal round rsqrt sign sin sinh sqrt square tan trunc"
