@@ -29,7 +29,8 @@ from ge_xdsl.passes.manager import PassManager
 from ge_xdsl.passes.numbers import GraphSamples
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.recorder import Recorder
-from ge_xdsl.pattern.verify import Failure, NotChecked, Verifier
+from ge_xdsl.pattern.samples import SAMPLES, NotChecked
+from ge_xdsl.pattern.verify import Failure, Verifier
 
 TRIALS = 200
 """How many graphs are tried in order to find a small one."""
@@ -80,16 +81,24 @@ class Finding:
 
 
 class Catcher(Verifier):
-    """A verifier that keeps the surroundings of the first wrong rewrite, smallest first."""
+    """A verifier that keeps the surroundings of the first wrong rewrite, smallest first.
+
+    It tries what whole graphs are tried on, no more.
+    """
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(kinds=SAMPLES)
         self.cones: list[ModuleOp] = []
 
     def check(
-        self, pass_name: str, rule: str, old: Sequence[SSAValue], new: Sequence[SSAValue]
+        self,
+        pass_name: str,
+        rule: str,
+        old: Sequence[SSAValue],
+        new: Sequence[SSAValue],
+        finite: bool = False,
     ) -> Failure | None:
-        failure = super().check(pass_name, rule, old, new)
+        failure = super().check(pass_name, rule, old, new, finite)
         if failure is not None and not self.cones:
             self.cones = [extract(old, levels) for levels in LEVELS]
         return failure

@@ -15,7 +15,7 @@ from ge_xdsl.dialects.ge.names import input_names, output_names
 from ge_xdsl.dialects.ge.types import DataType, tensor_of
 from ge_xdsl.errors import CompileError, PassError
 from ge_xdsl.interpreters.program import Program
-from ge_xdsl.pattern.verify import SAMPLES, SIZES, NotChecked, difference, sample
+from ge_xdsl.pattern.samples import SAMPLES, SIZES, NotChecked, difference, sample
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array

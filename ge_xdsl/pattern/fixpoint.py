@@ -270,7 +270,7 @@ class _Fixpoint:
         """Try one rule at one op, where it may be known to match; whether it rewrote."""
         rewriter = self.rewriter
         rewriter.start(op)
-        self.scope.rule = rule.name
+        self.scope.rule, self.scope.finite = rule.name, rule.finite
         if not self.recorders:
             if found is not None and isinstance(rule, PatternRule):
                 outcome = rule.apply(found, rewriter)

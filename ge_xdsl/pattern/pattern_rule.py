@@ -66,7 +66,9 @@ class GraphRewriter(PatternRewriter):
         """Let the readers of a value read another; linear, also where a reader is wide."""
         scope = self.scope
         if scope.verifier is not None and to_value is not None and from_value is not to_value:
-            failure = scope.verifier.check(scope.pass_name, scope.rule, [from_value], [to_value])
+            failure = scope.verifier.check(
+                scope.pass_name, scope.rule, [from_value], [to_value], scope.finite
+            )
             if failure is not None:
                 raise failure.error()
         if to_value is None or scope.moved is None or from_value is to_value:

@@ -92,6 +92,12 @@ class Scope:
         self.names = Names(root or self.block.parent_op())
         self.order = BlockOrder(self.block)
 
+    finite: bool = False
+    """Whether that rule asks for no NaN and no infinity among its inputs."""
+    reads_values: bool = False
+    """Whether the types of the last replacement may depend on the values of constants."""
+    passes: tuple[str, ...] = field(init=False)
+    """What a new node says of the passes that made it, when it replaces original nodes."""
     def finish(self) -> None:
         """End a run: write the origins, and whatever was put off."""
         self.origins.flush()
@@ -230,7 +236,9 @@ class _Copy:
 
     def verify(self, scope: Scope, verifier: Verifier, boundary: Boundary) -> None:
         """Raise WrongRewrite when the new outputs have other values than the old ones."""
-        failure = verifier.check(scope.pass_name, scope.rule, boundary.outputs, self.outputs)
+        failure = verifier.check(
+            scope.pass_name, scope.rule, boundary.outputs, self.outputs, scope.finite
+        )
         if failure is not None:
             self._drop()
             raise failure.error()

@@ -66,6 +66,8 @@ class Rule(RewritePattern, abc.ABC):
     """What the index knows of ops that the rule can start from, for the driver's prefilter."""
     many_outputs: bool = False
     """Whether it looks for further nodes all over the graph, in the order of the graph."""
+    finite: bool = False
+    """Whether it is right for finite numbers only; checks by numbers then try no others."""
     depth: int = 2
     """How many edges below the root the rule looks; a change further down does not concern it."""
 

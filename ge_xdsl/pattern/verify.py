@@ -2,6 +2,8 @@
 
 Both values are computed from what lies a few levels above them: every op in between is evaluated
 once, constants with their real values, and the tensors that enter from further above are sampled.
+Where all ops that the rewrite takes away and adds are arithmetic or data movement they are also
+computed without rounding and must be equal; elsewhere floats are compared within a tolerance.
 What cannot be computed (unknown rank, no value semantics) is counted as not checked, with the
 reason, never as right.
 """
@@ -12,53 +14,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from xdsl.ir import Block, Operation, SSAValue
-from xdsl.utils.exceptions import VerifyException
+from xdsl.ir import Operation, SSAValue
 
 from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.names import describe_value
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
-from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, tensor_of
+from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.pattern import exact
+from ge_xdsl.pattern.cone import Cone
+from ge_xdsl.pattern.exact import Inexact
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rule import Outcome
+from ge_xdsl.pattern.samples import (
+    EVERY_SAMPLE,
+    NONFINITE,
+    SAMPLES,
+    Difference,
+    NotChecked,
+    compared,
+)
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
-LEVELS = 12
-"""How many ops above a rewritten value are computed; what enters from further up is sampled."""
-LIMIT = 1 << 24
-"""Tensors of more elements than this are not sampled."""
-SIZES = (3, 1, 2)
-"""What unknown dimensions are tried as, in order, until the old value can be computed."""
-
-THRESHOLDS = {
-    DataType.DT_FLOAT16: 2.0**-10,
-    DataType.DT_BF16: 2.0**-7,
-    DataType.DT_FLOAT: 2.0**-13,
-    DataType.DT_DOUBLE: 2.0**-40,
-    DataType.DT_COMPLEX64: 2.0**-13,
-    DataType.DT_COMPLEX128: 2.0**-40,
-    DataType.DT_FLOAT8_E4M3FN: 2.0**-3,
-    DataType.DT_FLOAT8_E5M2: 2.0**-2,
-}
-"""Relative error that is allowed on average; ten times it on any one element. The rule for
-differential tests of Ascend operators; f64 is the project's own. Other types must be equal."""
-
-
-EVALUATION_ERRORS = (
-    ValueError,
-    TypeError,
-    IndexError,
-    ArithmeticError,
-    MemoryError,
-    VerifyException,
-)
-
-
-class NotChecked(Exception):
-    """A rewrite that cannot be checked; the text says why."""
+SHOWN = 3
+"""How many inputs a message shows."""
+FEW = 4
+"""Inputs of up to so many elements are shown whole."""
 
 
 class WrongRewrite(CompileError):
@@ -96,6 +79,12 @@ class Verifier:
     failures: list[Failure] = field(default_factory=list[Failure])
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> rewrites that could not be checked for it."""
+    kinds: Sequence[str] = EVERY_SAMPLE
+    """The kinds of samples that rewrites are tried on."""
+    exact: int = 0
+    """How many of those that passed are equal without rounding."""
+    rounded: dict[str, int] = field(default_factory=dict[str, int])
+    """Why others were compared within a tolerance -> how many."""
 
     explains = False
 
@@ -113,16 +102,22 @@ class Verifier:
         rule: str,
         old: Sequence[SSAValue],
         new: Sequence[SSAValue],
+        finite: bool = False,
     ) -> Failure | None:
-        """Compare values that are to be replaced with their replacements; the failure, if any."""
+        """Compare values that are to be replaced with their replacements; the failure, if any.
+
+        `finite`: the rule asks for no NaN and no infinity, none is tried.
+        """
+        kinds = [kind for kind in self.kinds if kind != NONFINITE or not finite]
+        trial = _Trial(old, new)
         try:
-            found = self._first_difference(old, new)
+            found = trial.first_difference(kinds, self.seed)
         except NotChecked as reason:
             text = str(reason)
             self.unchecked[text] = self.unchecked.get(text, 0) + 1
             return None
         if found is None:
-            self.passed += 1
+            self._count(trial)
             return None
         owner = old[0].owner
         failure = Failure(
@@ -135,199 +130,134 @@ class Verifier:
         self.failures.append(failure)
         return failure
 
-    def _first_difference(
-        self, old: Sequence[SSAValue], new: Sequence[SSAValue]
-    ) -> tuple[str, str] | None:
-        cone = Cone([*old, *new])
-        size = cone.workable_size(old, self.seed)
-        for kind in SAMPLES:
-            arrays = cone.sampled(kind, self.seed, size)
-            before = cone.compute(old, dict(arrays))
-            try:
-                after = cone.compute(new, dict(arrays))
-            except NotChecked as reason:
-                if kind == "random values":
-                    return kind, f"the new graph cannot be computed, {reason}"
-                raise
-            for i, (a, b) in enumerate(zip(before, after, strict=True)):
-                text = difference(a, b, tensor_of(old[i].type).dtype)
-                if text:
-                    return kind, f"output {i} {text}"
-        return None
+    def _count(self, trial: _Trial) -> None:
+        self.passed += 1
+        self.exact += not trial.inexact
+        if trial.inexact:
+            self.rounded[trial.inexact] = self.rounded.get(trial.inexact, 0) + 1
 
     def summary(self) -> str:
         """What was checked, in one line."""
         total = self.passed + len(self.failures)
         parts = [f"checked {total} rewrites by numbers, {len(self.failures)} wrong"]
+        parts += [f"{self.exact} equal without rounding"] * bool(self.exact)
+        parts += [f"{n} within a tolerance: {why}" for why, n in sorted(self.rounded.items())]
         parts += [f"{count} not checked: {why}" for why, count in sorted(self.unchecked.items())]
         return "; ".join(parts)
+
+
+class _Trial:
+    """One rewrite on samples."""
+
+    def __init__(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
+        self.old = old
+        self.new = new
+        self.inexact = ""
+        """Why the two sides cannot be compared without rounding, '' while they can."""
+        self.cone = Cone([*old, *new])
+
+    def first_difference(self, kinds: Sequence[str], seed: int) -> tuple[str, str] | None:
+        """The samples on which the two sides differ, and how; None when they never do.
+
+        Raises NotChecked when the old side cannot be computed on random values, or the new one
+        has no values at all. Samples of another kind that the old side is not defined on are
+        left out.
+        """
+        cone = self.cone
+        size = cone.workable_size(self.old, seed)
+        for kind in kinds:
+            arrays = cone.sampled(kind, seed, size)
+            try:
+                before = cone.compute(self.old, arrays)
+            except NotChecked:
+                continue
+            try:
+                after = cone.compute(self.new, arrays)
+            except NotChecked as reason:
+                if kind in SAMPLES and _has_values(self.new):
+                    return kind, f"the new graph cannot be computed, {reason}"
+                raise
+            found = self._compare(kind, before, after, arrays)
+            if found is not None:
+                return found
+        return None
+
+    def _compare(
+        self,
+        kind: str,
+        before: Sequence[Array],
+        after: Sequence[Array],
+        arrays: dict[SSAValue, Array],
+    ) -> tuple[str, str] | None:
+        for i, (a, b) in enumerate(zip(before, after, strict=True)):
+            found = compared(a, b, tensor_of(self.old[i].type).dtype, kind)
+            if found is not None:
+                return f"{kind}{self._inputs(found, a, arrays)}", _told(i, found, a, b)
+        if kind in SAMPLES and not self.inexact:
+            return self._compare_exactly(kind, arrays)
+        return None
+
+    def _compare_exactly(self, kind: str, arrays: dict[SSAValue, Array]) -> tuple[str, str] | None:
+        try:
+            before, after, slack = self.cone.exactly(self.old, self.new, arrays)
+        except Inexact as reason:
+            self.inexact = str(reason)
+            return None
+        for i, (a, b) in enumerate(zip(before, after, strict=True)):
+            found = exact.compared(a, b, slack)
+            if found is not None:
+                return f"{kind}{self._inputs(found, a, arrays)}", _told(i, found, a, b)
+        return None
+
+    def _inputs(self, found: Difference, old: Array, arrays: dict[SSAValue, Array]) -> str:
+        """The inputs that led to the worst element, as far as they are few or lie below it."""
+        told: list[str] = []
+        for leaf in self.cone.leaves:
+            array = arrays[leaf]
+            if constant_of(leaf) is not None or array.dtype.kind == "O":
+                continue
+            name = _short(leaf)
+            if found.at and array.shape == old.shape:
+                told.append(f"{name}{list(found.at)} = {_shown(array[found.at])}")
+            elif array.size <= FEW:
+                told.append(f"{name} = {_shown_all(array)}")
+        more = f" and {len(told) - SHOWN} more" * (len(told) > SHOWN)
+        return f" ({', '.join(told[:SHOWN])}{more})" if told else ""
+
+
+def _has_values(values: Sequence[SSAValue]) -> bool:
+    """Whether the ops that give some values can be evaluated at all."""
+    owners = [value.owner for value in values]
+    return all(op.has_evaluate() for op in owners if isinstance(op, GeOp))
+
+
+def _short(value: SSAValue) -> str:
+    """The quoted name of a tensor."""
+    text = describe_value(value)
+    return text[text.index("'") :] if "'" in text else text
+
+
+def _told(index: int, found: Difference, old: Array, new: Array) -> str:
+    """A difference with the output's index and its two values at the worst place."""
+    text = f"output {index} {found.text}"
+    if found.at is None:
+        return text
+    where = f" at {list(found.at)}" if found.at else ""
+    return f"{text} ({_shown(new[found.at])}{where}, it was {_shown(old[found.at])})"
+
+
+def _shown(value: object) -> str:
+    try:
+        return f"{float(value):.6g}"  # pyright: ignore[reportArgumentType]
+    except (TypeError, ValueError, OverflowError):
+        return str(value)
+
+
+def _shown_all(array: Array) -> str:
+    items = [_shown(value) for value in array.ravel()]
+    return f"[{', '.join(items)}]" if array.ndim else items[0]
 
 
 def verifier_of(recorders: Sequence[Recorder]) -> Verifier | None:
     """The verifier among the recorders of a run, if rewrites are to be checked."""
     return next((r for r in recorders if isinstance(r, Verifier)), None)
-
-
-SAMPLES = ("random values", "edge values", "zeros")
-
-
-class Cone:
-    """The ops up to `LEVELS` above some values, and the tensors that enter from above."""
-
-    def __init__(self, values: Sequence[SSAValue]) -> None:
-        self.ops: list[GeOp] = []
-        self.leaves: list[SSAValue] = []
-        self._collect(values)
-
-    def _collect(self, values: Sequence[SSAValue]) -> None:
-        levels: dict[SSAValue, int] = {}
-        frontier = list(dict.fromkeys(values))
-        for level in range(LEVELS):
-            following: dict[SSAValue, None] = {}
-            for value in frontier:
-                if value not in levels:
-                    levels[value] = level
-                    owner = value.owner
-                    if isinstance(owner, GeOp):
-                        following.update(dict.fromkeys(owner.operands))
-            frontier = list(following)
-        self.inside = {
-            op for value in levels if isinstance(op := value.owner, GeOp) and not op.regions
-        }
-        self._order(values)
-
-    def _order(self, values: Sequence[SSAValue]) -> None:
-        """Producers before readers, without recursion."""
-        seen: set[SSAValue] = set()
-        placed: set[GeOp] = set()
-        stack: list[tuple[SSAValue, bool]] = [(value, False) for value in reversed(values)]
-        while stack:
-            value, ready = stack.pop()
-            owner = value.owner
-            if not isinstance(owner, GeOp) or owner not in self.inside:
-                if value not in seen:
-                    seen.add(value)
-                    self.leaves.append(value)
-                continue
-            if ready:
-                if owner not in placed:
-                    placed.add(owner)
-                    self.ops.append(owner)
-                continue
-            if value in seen:
-                continue
-            seen.add(value)
-            stack.append((value, True))
-            stack += [(operand, False) for operand in reversed(list(owner.operands))]
-
-    def workable_size(self, values: Sequence[SSAValue], seed: int) -> int:
-        """The size for unknown dimensions with which the old values can be computed."""
-        reason = NotChecked("no size of the unknown dimensions fits")
-        dynamic = any(DYNAMIC in (_tensor(leaf).shape or ()) for leaf in self.leaves)
-        for size in SIZES if dynamic else SIZES[:1]:
-            try:
-                self.compute(values, self.sampled(SAMPLES[0], seed, size))
-                return size
-            except NotChecked as error:
-                reason = error
-        raise reason
-
-    def sampled(self, kind: str, seed: int, size: int) -> dict[SSAValue, Array]:
-        """An array for each tensor that enters; known constants keep their values."""
-        found: dict[SSAValue, Array] = {}
-        for i, leaf in enumerate(self.leaves):
-            known = constant_of(leaf)
-            found[leaf] = sample(_tensor(leaf), kind, seed + i, size) if known is None else known
-        return found
-
-    def compute(self, values: Sequence[SSAValue], arrays: dict[SSAValue, Array]) -> list[Array]:
-        """The arrays of some values; raises NotChecked when an op cannot be evaluated."""
-        import numpy as np
-
-        needed = self._needed(values)
-        for op in self.ops:
-            if op not in needed:
-                continue
-            try:
-                if any(tensor_of(r.type).dtype == DataType.DT_UNDEFINED for r in op.results):
-                    op.update_types()
-                with np.errstate(all="ignore"):
-                    results = op.execute([arrays[value] for value in op.operands])
-            except EVALUATION_ERRORS as error:
-                text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
-                raise NotChecked(f"{op.name}: {text}") from None
-            arrays.update(zip(op.results, results, strict=True))
-        return [arrays[value] for value in values]
-
-    def _needed(self, values: Sequence[SSAValue]) -> set[Operation | Block]:
-        needed: set[Operation | Block] = set()
-        stack = list(values)
-        while stack:
-            owner = stack.pop().owner
-            if isinstance(owner, GeOp) and owner in self.inside and owner not in needed:
-                needed.add(owner)
-                stack += owner.operands
-        return needed
-
-
-def _tensor(value: SSAValue) -> Tensor:
-    try:
-        return tensor_of(value.type)
-    except ValueError as error:
-        raise NotChecked(str(error)) from None
-
-
-def sample(tensor: Tensor, kind: str, seed: int, size: int) -> Array:
-    """An array of a tensor's type: `size` stands for unknown dimensions.
-
-    Random values are normal, or small integers; edge values add zeros, negative and large ones.
-    """
-    import numpy as np
-
-    if tensor.shape is None:
-        raise NotChecked("a tensor of unknown rank enters")
-    shape = tuple(size if dim == DYNAMIC else dim for dim in tensor.shape)
-    if int(np.prod(shape, dtype=np.float64)) > LIMIT:
-        raise NotChecked(f"a tensor of more than {LIMIT} elements enters")
-    try:
-        dtype = numpy_dtype(tensor.dtype)
-    except ValueError as error:
-        raise NotChecked(str(error)) from None
-    if kind == "zeros" or dtype.kind == "O":
-        return np.zeros(shape, dtype)
-    rng = np.random.default_rng(seed)
-    if dtype.kind in "biu":
-        return rng.integers(0, 2 if dtype.kind == "b" else 4, shape).astype(dtype)
-    values = rng.standard_normal(shape)
-    if kind == "edge values":
-        values = rng.choice([0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 8.0, 100.0, -100.0], shape)
-    return values.astype(dtype)
-
-
-def difference(old: Array, new: Array, dtype: DataType) -> str:
-    """How two arrays differ beyond the type's threshold, '' when they do not."""
-    import numpy as np
-
-    if old.shape != new.shape:
-        return f"has shape {new.shape}, it was {old.shape}"
-    if old.dtype != new.dtype:
-        return f"is {new.dtype}, it was {old.dtype}"
-    threshold = THRESHOLDS.get(dtype)
-    if threshold is None:
-        count = int((old != new).sum())
-        return f"differs in {count} of {old.size} elements" if count else ""
-    wide = np.complex128 if old.dtype.kind == "c" else np.float64
-    a, b = old.astype(wide), new.astype(wide)
-    odd = (np.isnan(a) != np.isnan(b)) | ((np.isinf(a) | np.isinf(b)) & ~(a == b))
-    odd &= ~(np.isnan(a) & np.isnan(b))
-    if odd.any():
-        return f"differs in {int(odd.sum())} infinite or NaN elements of {old.size}"
-    finite = np.isfinite(a)
-    error = np.abs(a[finite] - b[finite])
-    if not error.size:
-        return ""
-    scale = float(np.abs(a[finite]).max())
-    allowed = 10 * threshold * np.abs(a[finite]) + threshold * scale
-    if (error <= allowed).all():
-        return ""
-    return f"is off by up to {error.max():.3g} where the largest value is {scale:.3g}"

@@ -18,14 +18,8 @@ from ge_xdsl.pattern.driver import PatternRule, decompose, run_fixpoint, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import MatcherConfig
 from ge_xdsl.pattern.rule import APPLIED, Outcome, Rule
-from ge_xdsl.pattern.verify import (
-    Failure,
-    NotChecked,
-    Verifier,
-    WrongRewrite,
-    difference,
-    sample,
-)
+from ge_xdsl.pattern.samples import NotChecked, difference, sample
+from ge_xdsl.pattern.verify import Failure, Verifier, WrongRewrite
 
 
 def function(lines, kind="tensor<2x3xf32>", arguments="%x", returned="%y"):
