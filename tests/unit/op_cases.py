@@ -1,7 +1,8 @@
 """Refused graphs from a base form of each op and what a case changes of it.
 
-A base is (operands, attributes): operand name -> type text, or `values: type` for a constant,
-attribute name -> Python value. A change names operands and attributes; None removes one.
+A base is (operands, attributes): operand name -> type text, or `values: type` for a constant, a
+list of them for a dynamic operand; attribute name -> Python value, `results` for the number of a
+dynamic output's. A change names operands and attributes; None removes one.
 """
 
 from op_text import check_refused
@@ -23,13 +24,22 @@ def attribute_text(value):
 def op_text(op_type, operands, attrs):
     """`ge.X(<...>, bias = <...>) {k = v}` for module_of."""
     proto = op_class(op_type).prototype
-    parts = [
-        f"<{operands[io.name]}>" if io.kind == "required" else f"{io.name} = <{operands[io.name]}>"
-        for io in proto.inputs
-        if io.name in operands
-    ]
-    pairs = ", ".join(f"{key} = {attribute_text(value)}" for key, value in attrs.items())
+    parts = [operand_text(io, operands[io.name]) for io in proto.inputs if io.name in operands]
+    pairs = ", ".join(
+        f"{key} = {attribute_text(value)}" for key, value in attrs.items() if key != "results"
+    )
     return f"ge.{op_type}({', '.join(parts)}) {{{pairs}}}"
+
+
+def operand_text(io, types):
+    """One operand, or the operands of a dynamic one, in the form of `module_of`."""
+    if io.kind == "dynamic":
+        return f"[{', '.join(f'<{text}>' for text in types)}]"
+    return f"<{types}>" if io.kind == "required" else f"{io.name} = <{types}>"
+
+
+def result_count(op_type, attrs):
+    return attrs.get("results", len(op_class(op_type).prototype.outputs))
 
 
 def changed(base, op_type, change):
@@ -48,8 +58,7 @@ def changed(base, op_type, change):
 def check_case(bases, op_type, change, message):
     """The changed op ends in exactly this message."""
     operands, attrs = changed(bases[op_type], op_type, change)
-    results = len(op_class(op_type).prototype.outputs)
-    check_refused(op_text(op_type, operands, attrs), message, results)
+    check_refused(op_text(op_type, operands, attrs), message, result_count(op_type, attrs))
 
 
 def check_accepted(bases, op_type):
@@ -60,7 +69,7 @@ def check_accepted(bases, op_type):
     from ge_xdsl.dialects.ge.op import GeOp
     from ge_xdsl.dialects.ge.text import module_text, parse_module
 
-    results = len(op_class(op_type).prototype.outputs)
+    results = result_count(op_type, bases[op_type][1])
     module = parse_module(module_of(op_text(op_type, *bases[op_type]), results))
     for op in main_function(module).body.block.ops:
         if isinstance(op, GeOp):

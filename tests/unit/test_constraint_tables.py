@@ -18,6 +18,8 @@ def lines():
     """Every line of every table: first word, op types, the two other parts."""
     for table in sorted(TABLES.glob("*.txt")):
         for line in table.read_text().splitlines():
+            if not line or line.startswith("#"):
+                continue
             head, first, second = (part.strip() for part in line.split("|", 2))
             word, *ops = head.split()
             yield word, ops, json.loads(first), second

@@ -141,5 +141,10 @@ FAMILIES: dict[str, str] = {
     "moe": "MoeGatingTopKSoftmax MoeGatingTopKSoftmaxV2 MoeGatingTopK MoeInitRouting "
     "MoeInitRoutingQuant MoeComputeExpertTokens MoeFinalizeRouting MoeFinalizeRoutingV2",
     "unfold": "Im2col Col2im Col2ImV2",
+    "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
+    "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
+    "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
+    "static_slice": "StridedSliceD StridedSliceGrad StridedSliceGradD SliceDV2 StridedSliceV3 PadD "
+    "PadV2 PadV2D PadV3D MirrorPad PadV3Grad",
 }
 """Family file -> the op types it defines, space-separated."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import one_element_type
+from ge_xdsl.dialects.ge.extents import ints_of
 from ge_xdsl.dialects.ge.op import (
     GeOp,
     boolean,
@@ -56,13 +57,9 @@ def sliced(shape: Sequence[int], offsets: Sequence[int], sizes: Sequence[int]) -
     return tuple(out)
 
 
-def _take(x: Array, offsets: Sequence[int], sizes: Sequence[int]) -> Array:
+def take_slice(x: Array, offsets: Sequence[int], sizes: Sequence[int]) -> Array:
     ends = sliced(x.shape, offsets, sizes)
     return x[tuple(slice(o, o + n) for o, n in zip(offsets, ends, strict=True))]
-
-
-def _ints(array: Array) -> list[int]:
-    return [int(v) for v in array.reshape(-1).tolist()]
 
 
 class SliceOp(GeOp):
@@ -92,7 +89,7 @@ class SliceOp(GeOp):
         return x.with_shape((DYNAMIC,) * len(x.shape))
 
     def evaluate(self, x: Array, offsets: Array, size: Array) -> Array:
-        return _take(x, _ints(offsets), _ints(size))
+        return take_slice(x, ints_of(offsets), ints_of(size))
 
 
 class SliceDOp(GeOp):
@@ -114,7 +111,7 @@ class SliceDOp(GeOp):
         return x.with_shape(sliced(shape, self.offsets, self.size))  # C1 C2 C3
 
     def evaluate(self, x: Array) -> Array:
-        return _take(x, self.offsets, self.size)
+        return take_slice(x, self.offsets, self.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +240,9 @@ def cut_shape(cuts: Sequence[Cut]) -> tuple[int, ...]:
     return tuple(cut.length() for cut in cuts if not cut.shrinks)
 
 
-class _MaskedSlice(GeOp):
+class MaskedSlice(GeOp):
+    """What the strided slices share: masks whose bit i speaks of entry i."""
+
     begin_mask = integer(0)
     end_mask = integer(0)
     ellipsis_mask = integer(0)
@@ -260,7 +259,7 @@ class _MaskedSlice(GeOp):
         )
 
 
-class StridedSliceOp(_MaskedSlice):
+class StridedSliceOp(MaskedSlice):
     """y = x[begin : end : strides, ...] over the first dimensions, with tf.strided_slice's masks.
 
     Bit i of a mask speaks of entry i: begin_mask and end_mask take the full range on that side,
@@ -300,11 +299,11 @@ class StridedSliceOp(_MaskedSlice):
         return x.with_shape(cut_shape(cuts))  # C4 C5 C6
 
     def evaluate(self, x: Array, begin: Array, end: Array, strides: Array) -> Array:
-        cuts = strided_cuts(x.shape, _ints(begin), _ints(end), _ints(strides), self.masks())
+        cuts = strided_cuts(x.shape, ints_of(begin), ints_of(end), ints_of(strides), self.masks())
         return x[tuple(cut.index() for cut in cuts)]
 
 
-class StridedSliceV2Op(_MaskedSlice):
+class StridedSliceV2Op(MaskedSlice):
     """y = x[begin[k] : end[k] : strides[k]] along axes[k]; other dimensions stay whole.
 
     Missing axes are 0, 1, ...; missing strides are 1. Numbers count from the end when negative
@@ -385,10 +384,10 @@ class StridedSliceV2Op(_MaskedSlice):
     def evaluate(
         self, x: Array, begin: Array, end: Array, axes: Array | None, strides: Array | None
     ) -> Array:
-        starts = _ints(begin)
-        chosen = range(len(starts)) if axes is None else _ints(axes)
-        steps = [1] * len(starts) if strides is None else _ints(strides)
-        cuts = self._cuts(x.shape, chosen, starts, _ints(end), steps)
+        starts = ints_of(begin)
+        chosen = range(len(starts)) if axes is None else ints_of(axes)
+        steps = [1] * len(starts) if strides is None else ints_of(strides)
+        cuts = self._cuts(x.shape, chosen, starts, ints_of(end), steps)
         return x[tuple(cut.index() for cut in cuts)]
 
 
@@ -411,7 +410,9 @@ def padded_shape(shape: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tupl
     return tuple(out)
 
 
-class _Padding(GeOp):
+class Padding(GeOp):
+    """What the pads share."""
+
     def padded(self, x: Tensor, paddings: Tensor, contiguous: bool) -> Tensor:
         """The result tensor; dimensions are unknown while paddings are."""
         check_index(paddings, "paddings")  # C1
@@ -449,7 +450,27 @@ _NUMPY_MODES: dict[str, Any] = {
 }
 
 
-class PadOp(_Padding):
+def check_mode(mode: str) -> None:
+    """A border mode that PadV3 knows."""
+    if mode not in _NUMPY_MODES:
+        raise VerifyException(f"mode is '{mode}', expected one of {', '.join(_NUMPY_MODES)}")
+
+
+def check_reach(mode: str, shape: Sequence[int], pairs: Sequence[tuple[int, int]]) -> None:
+    """A border that repeats x is no wider than what x has to repeat."""
+    if mode == "constant":
+        return
+    for dim, (before, after) in zip(shape, pairs, strict=True):
+        size = DYNAMIC if dim == DYNAMIC else dim + min(before, 0) + min(after, 0)
+        limit = {"reflect": size - 1, "edge": _END if size else 0}.get(mode, size)
+        if size != DYNAMIC and max(before, after) > max(limit, 0):
+            raise VerifyException(
+                f"paddings are {before} and {after} around {size}, expected at most "
+                f"{max(limit, 0)} for {mode}"
+            )
+
+
+class PadOp(Padding):
     """y = x with paddings[k] = (before, after) zeros around dimension k; negative ones crop.
 
     C1: paddings is i32 or i64. C2: x has rank >= 1. C3: paddings has two numbers per dimension.
@@ -466,10 +487,10 @@ class PadOp(_Padding):
         return self.padded(x, paddings, contiguous=True)
 
     def evaluate(self, x: Array, paddings: Array) -> Array:
-        return self.value(x, pad_pairs(_ints(paddings), x.ndim, True), "constant", 0)
+        return self.value(x, pad_pairs(ints_of(paddings), x.ndim, True), "constant", 0)
 
 
-class PadV3Op(_Padding):
+class PadV3Op(Padding):
     """y = x with a border: constant, reflect (without the edge), edge, symmetric (with the edge)
     or circular; negative paddings crop.
 
@@ -490,33 +511,19 @@ class PadV3Op(_Padding):
     y = result()
 
     def infer(self, x: Tensor, paddings: Tensor, constant_values: Tensor | None) -> Tensor:
-        if self.mode not in _NUMPY_MODES:  # C5
-            raise VerifyException(
-                f"mode is '{self.mode}', expected one of {', '.join(_NUMPY_MODES)}"
-            )
+        check_mode(self.mode)  # C5
         if constant_values is not None:
             one_element_type(x, constant_values)  # C6
             check_scalar(constant_values, "constant_values")
         y = self.padded(x, paddings, self.paddings_contiguous)
         flat = known_ints(self, "paddings")
         if flat is not None and x.shape is not None:
-            self._check_reach(x.shape, pad_pairs(flat, len(x.shape), self.paddings_contiguous))
+            pairs = pad_pairs(flat, len(x.shape), self.paddings_contiguous)
+            check_reach(self.mode, x.shape, pairs)  # C7
         return y
 
-    def _check_reach(self, shape: Sequence[int], pairs: Sequence[tuple[int, int]]) -> None:
-        if self.mode == "constant":
-            return
-        for dim, (before, after) in zip(shape, pairs, strict=True):
-            size = DYNAMIC if dim == DYNAMIC else dim + min(before, 0) + min(after, 0)
-            limit = {"reflect": size - 1, "edge": _END if size else 0}.get(self.mode, size)
-            if size != DYNAMIC and max(before, after) > max(limit, 0):  # C7
-                raise VerifyException(
-                    f"paddings are {before} and {after} around {size}, expected at most "
-                    f"{max(limit, 0)} for {self.mode}"
-                )
-
     def evaluate(self, x: Array, paddings: Array, constant_values: Array | None) -> Array:
-        pairs = pad_pairs(_ints(paddings), x.ndim, self.paddings_contiguous)
-        self._check_reach(x.shape, pairs)
+        pairs = pad_pairs(ints_of(paddings), x.ndim, self.paddings_contiguous)
+        check_reach(self.mode, x.shape, pairs)
         fill = 0 if constant_values is None else constant_values.reshape(())
         return self.value(x, pairs, self.mode, fill)
