@@ -15,6 +15,7 @@ from ge_xdsl.cli.options import (
     load_user_passes,
     session_of_args,
     warn_of_idle_files,
+    warn_of_idle_tile,
 )
 from ge_xdsl.errors import CompileError, UsageError, nearest
 
@@ -50,7 +51,7 @@ def parser() -> Parser:
         "--split-input-file": "treat the parts between // ----- lines one by one",
         "--verify-diagnostics": "check errors against expected-error comments",
         "--verify-each": "verify the graph after each pass",
-        "--strict": "fail where an element type is none that GE's prototype lists",
+        "--strict": "fail for element types that GE does not list and unknown ops of a model",
         "--timing": "show the time of each pass on stderr",
     }
     for flag, text in flags.items():
@@ -134,6 +135,7 @@ class Run:
         if args.bisect:
             bisect.check_options(args)
         warn_of_idle_files(args.load, self.passes, self.session)
+        warn_of_idle_tile(self.passes, self.session)
         self.check_watched()
         output.check_writable(args.output)
 

@@ -6,6 +6,7 @@ Nothing heavy is imported here: `--help` and `--version` must answer at once.
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -102,6 +103,11 @@ def add_pipeline(parser: Parser) -> None:
     )
     parser.add_argument("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
     parser.add_argument(
+        "--tile",
+        metavar="M,N,K",
+        help="tile of matrix products and convolutions, in place of the fastest one found",
+    )
+    parser.add_argument(
         "--option",
         action="append",
         default=[],
@@ -126,11 +132,36 @@ def session_of_args(args: argparse.Namespace) -> Session:
         if not equals or not key:
             raise UsageError(f"option is '{text}', expected --option KEY=VALUE")
         options[key] = value
-    return Session(target=name, options=options, upstream_quirks=args.upstream_quirks)
+    return Session(
+        target=name,
+        options=options,
+        upstream_quirks=args.upstream_quirks,
+        tile=tile_of_args(args),
+    )
+
+
+def tile_of_args(args: argparse.Namespace) -> str:
+    """What `--tile` says, '' without it; raises UsageError for what is no tile."""
+    text: str | None = getattr(args, "tile", None)
+    if text is None:
+        return ""
+    from ge_xdsl.lowering.tile_choice import parse_choice
+
+    parse_choice(text)
+    return text
+
+
+def warn_of_idle_tile(passes: Sequence[ModulePass], session: Session) -> None:
+    """Warn when no pass of the pipeline lowers what `--tile` is for."""
+    if session.tile and all(item.name != "convert-ge-to-aicore" for item in passes):
+        session.warn(
+            f"--tile {session.tile} has no effect, expected -p convert-ge-to-aicore with it"
+        )
 
 
 def load_user_passes(paths: Sequence[str]) -> None:
-    """Load the pass files of `--load` and of ASCEND_GE_PY_PASS_PATH.
+    """Load the pass files of `--load` and of ASCEND_GE_PY_PASS_PATH, and before them the files
+    of ASCEND_CUSTOM_OPP_PATH, which define ops and conversions of ONNX nodes.
 
     Raises CompileError for what cannot be loaded, UsageError for an empty path.
     """
@@ -138,11 +169,16 @@ def load_user_passes(paths: Sequence[str]) -> None:
 
     if "" in paths:
         raise UsageError("--load is empty, expected a file or directory")
-    if paths or os.environ.get("ASCEND_GE_PY_PASS_PATH"):
+    own_ops = "ASCEND_CUSTOM_OPP_PATH"
+    if paths or os.environ.get("ASCEND_GE_PY_PASS_PATH") or os.environ.get(own_ops):
         from ge_xdsl.cli.failures import user_code
-        from ge_xdsl.passes.loader import load
+        from ge_xdsl.passes.loader import activate, env_entries, load, load_entry
 
         with user_code():
+            if os.environ.get(own_ops):
+                activate()
+            for entry in env_entries(own_ops):
+                load_entry(entry)
             load(paths)
 
 
@@ -154,6 +190,9 @@ def warn_of_idle_files(
 
     if not paths:
         return
+    plugins = sys.modules.get("ge_xdsl.compat.ge.onnx_plugin")
+    if plugins is not None and plugins.get_registered_onnx_plugins():
+        return  # a file may define conversions alone
     if not registry.registered():
         session.warn(f"--load {paths[0]} registers no pass, expected @register_fusion_pass")
     elif all(item.name != "ge-custom-passes" for item in passes):

@@ -23,10 +23,13 @@ class Session:
     target: str = DEFAULT_TARGET
     options: dict[str, str] = field(default_factory=dict[str, str])
     """What `PassContext.get_option_value` reads."""
+    tile: str = ""
+    """M,N,K of the matrix products and convolutions that have no tile of their own."""
     source: Path | None = None
     upstream_quirks: bool = False
     strict: bool = False
-    """Whether an element type that GE's prototypes do not list is an error, not a warning."""
+    """Whether an element type that GE's prototypes do not list, and an op of a model that the
+    importer does not know, are errors, not warnings."""
     recorders: list[Recorder] = field(default_factory=list[Recorder])
     messages: list[str] = field(default_factory=list[str])
     """Warnings and notes for the user, one line each, printed on stderr at the end."""
@@ -44,6 +47,11 @@ class SessionContext(GeContext):
     def __init__(self, session: Session | None = None, allow_unregistered: bool = False) -> None:
         super().__init__(allow_unregistered)
         self.session = session or Session()
+        self.strict = self.session.strict
+
+    def warn(self, text: str) -> None:
+        """Note a warning, once."""
+        self.session.warn(text)
 
 
 def session_of(ctx: Context) -> Session:

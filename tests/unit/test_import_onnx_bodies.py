@@ -373,11 +373,6 @@ REFUSED = [
         "Loop 'loop': a subgraph has 2 inputs, expected 3",
     ),
     (
-        one_loop(graph([node("Foo", ["v"], ["u"], "inner"), *counted()], [*STEP, "v"],
-                       [info("go", BOOL), "u"])),
-        "Foo 'inner': the op is not supported, expected one of",
-    ),
-    (
         one_loop(graph([*counted()], [*STEP, "v"], [info("go", BOOL), "nowhere"])),
         "graph output 'nowhere': is not defined, expected the output of a node",
     ),

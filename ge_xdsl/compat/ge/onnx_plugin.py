@@ -1,7 +1,7 @@
 """`ge.onnx_plugin`: how ONNX nodes of a user's own become GE ops.
 
 A plugin's callback is given the node and an `Operator` to fill in. Plugins are kept by domain,
-opset and op type; `parse` runs the callback.
+opset and op type; the ONNX importer asks for them before it looks at its own conversions.
 """
 
 # The API names its own internals with underscores; this package shares them.
@@ -10,11 +10,21 @@ opset and op type; `parse` runs the callback.
 from __future__ import annotations
 
 import threading
+import traceback
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
+from ge_xdsl.compat.ge.graph.attributes import attribute_of
 from ge_xdsl.compat.ge.graph.operator import Operator
+from ge_xdsl.compat.ge.graph.tensor import Tensor
+from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.importers.onnx.plugins import Described, View, add_finder
+
+if TYPE_CHECKING:
+    from xdsl.ir import Attribute
+
+    from ge_xdsl.importers.onnx.plugins import Conversion
 
 __all__ = [
     "OnnxNode",
@@ -120,3 +130,40 @@ def parse(plugin: OnnxPlugin, node: OnnxNode) -> Operator:
     operator = Operator._create_from(node.name or node.op_type, plugin.target)
     plugin._parse(node, operator)
     return operator
+
+
+def _conversion(domain: str, opset: int, source: str) -> Conversion | None:
+    """What the importer runs for a node with a plugin."""
+    plugin = get_registered_onnx_plugin(domain, opset, source)
+    if plugin is None:
+        return None
+    return lambda view: _described(plugin, view)
+
+
+def _described(plugin: OnnxPlugin, view: View) -> Described:
+    """The op that a plugin describes; raises CompileError at the user's line."""
+    subject = f"{view.op_type} '{view.name}'"
+    attrs = {name: _given(value) for name, value in view.attrs.items()}
+    node = OnnxNode(view.op_type, view.name, view.inputs, view.outputs, attrs)
+    try:
+        made = parse(plugin, node)
+    except Exception as error:  # whatever the user's callback raises
+        frames = traceback.extract_tb(error.__traceback__)
+        last = frames[-1]
+        place = None if last.filename == __file__ else Location(last.filename, last.lineno or 1, 1)
+        text = str(error).strip().split("\n")[0]
+        raise CompileError(
+            f"onnx plugin raised {type(error).__name__}: {text}", subject=subject, location=place
+        ) from error
+    encoded: dict[str, Attribute] = {}
+    for name, value in made._attrs.items():
+        encoded[name] = attribute_of(value, f"{view.name}.{name}")
+    return Described(made.type, encoded, made._inputs, made._outputs)
+
+
+def _given(value: Any) -> Any:
+    """An attribute's value as the callback sees it: tensors are those of `ge.graph`."""
+    return Tensor._create_from(value) if hasattr(value, "__array_interface__") else value
+
+
+add_finder(_conversion)

@@ -22,7 +22,7 @@ from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
 
 _LINE = re.compile(
-    r"(?:%(\d+|[A-Za-z_$.-][\w$.-]*)(?::(\d+))? = )?ge\.(\w+)"
+    r"(?:%(\d+|[A-Za-z_$.-][\w$.-]*)(?::(\d+))? = )?ge\.([\w.]+)"
     r"\(([^()\n]*)\)( \{[^\n]*\})? : \(([^()\n]*)\) -> ([^\n(]+|\([^\n()]*\))\n",
     re.ASCII,
 )

@@ -23,7 +23,10 @@ _CLASSES: dict[str, type[GeOp]] = {}
 
 
 def op_class(op_type: str) -> type[GeOp] | None:
-    """The class of a GE op type, None for a type that GE does not have."""
+    """The class of a GE op type, None for a type that GE does not have.
+
+    A type with a dot stands for an op of a foreign domain, of which nothing is known.
+    """
     found = _CLASSES.get(op_type)
     if found is not None:
         return found
@@ -34,7 +37,13 @@ def op_class(op_type: str) -> type[GeOp] | None:
     from ge_xdsl.dialects.ge.prototypes import prototype_of
 
     proto = prototype_of(op_type)
-    return None if proto is None else register(class_of_prototype(proto))
+    if proto is not None:
+        return register(class_of_prototype(proto))
+    if "." in op_type:
+        from ge_xdsl.dialects.ge.opaque import opaque_class
+
+        return register(opaque_class(op_type))
+    return None
 
 
 def register(cls: type[GeOp]) -> type[GeOp]:

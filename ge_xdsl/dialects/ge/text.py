@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from bisect import bisect_right
 from collections.abc import Sequence
 from importlib import import_module
@@ -46,7 +47,18 @@ _SIMPLE_TYPE = re.compile(r"tensor<[^<>\n]*>")
 
 
 class GeContext(Context):
-    """A context that knows every GE op and makes its class on first use."""
+    """A context that knows every GE op and makes its class on first use.
+
+    Readers that are given one ask it whether what they do not know is an error, and tell it what
+    the user should hear.
+    """
+
+    strict: bool = False
+    """Whether an op that an importer does not know is an error."""
+
+    def warn(self, text: str) -> None:
+        """Tell the user something, one line."""
+        warnings.warn(text, stacklevel=3)
 
     def __init__(self, allow_unregistered: bool = False) -> None:
         super().__init__(allow_unregistered)

@@ -221,7 +221,9 @@ class Graph:
                 if value.uses:
                     raise NoFormError("a result is read that ONNX does not have")
                 continue
-            if self.types[name] != self.dtype(value):
+            if DataType.DT_UNDEFINED not in (known := {self.types[name], self.dtype(value)}) and (
+                len(known) > 1
+            ):
                 raise NoFormError(f"the result would be {self.types[name].name}")
             wanted = self.values[value]
             if name not in made or name in renamed:
@@ -285,8 +287,8 @@ def check_types(op_type: str, dtypes: Sequence[DataType | None]) -> None:
     bound: dict[str, str] = {}
     for index, dtype in enumerate(dtypes):
         variable, _ = inputs[min(index, len(inputs) - 1)]
-        if dtype is None:
-            continue
+        if dtype is None or dtype is DataType.DT_UNDEFINED:
+            continue  # left out, or the result of an op of which nothing is known
         name = type_name(dtype)
         fits = name in allowed.get(variable, (variable,))
         same = bound.setdefault(variable, name) == name or inputs[-1][1]

@@ -13,14 +13,18 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from xdsl.dialects.builtin import ArrayAttr, BytesAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Attribute, Block, SSAValue
 
 from ge_xdsl.dialects.ge import nodes
 from ge_xdsl.dialects.ge.assembly import region_names
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
 from ge_xdsl.dialects.ge.names import describe, input_names, output_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
+from ge_xdsl.dialects.ge.opaque import DOMAIN as DOMAIN_KEY
+from ge_xdsl.dialects.ge.opaque import MISSING, OP_TYPE, UNUSED, OpaqueOp
+from ge_xdsl.dialects.ge.prototype import decode, kind_of
 from ge_xdsl.dialects.ge.types import DataType, dtype_of_numpy, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.exporters.onnx.graph import (
@@ -72,10 +76,12 @@ class Model:
         self.outside: list[Weight] = []
         self.foreign: Counter[str] = Counter()
         self.reasons: dict[str, str] = {}
+        self.domains: dict[str, int] = {}
         graph = self._main(func)
         opsets = [helper.make_opsetid("", OPSET)]
         if self.foreign:
-            opsets.append(helper.make_opsetid(DOMAIN, 1))
+            self.domains[DOMAIN] = 1
+        opsets += [helper.make_opsetid(name, v) for name, v in sorted(self.domains.items()) if name]
         self.proto: ModelProto = helper.make_model(
             graph, producer_name="ge_xdsl", opset_imports=opsets, ir_version=IR_VERSION
         )
@@ -177,6 +183,9 @@ class Model:
         if op.op_type in CONSTANT_TYPES:
             self._constant(op, graph)
             return []
+        if isinstance(op, OpaqueOp):
+            graph.nodes.append(self._opaque(op, graph))
+            return [(graph.of(value), value) for value in op.results]
         if op.op_type == "If":
             graph.nodes.append(self._if(op, graph))
             return []
@@ -239,6 +248,21 @@ class Model:
             del proto.input[:]
         return proto
 
+    def _opaque(self, op: OpaqueOp, graph: Graph) -> Node:
+        """A node of a foreign domain as it was read."""
+        domain = op.text(DOMAIN_KEY)
+        self.domains[domain] = max(op.version(), self.domains.get(domain, 0))
+        inputs = [graph.of(value) for value in op.operands]
+        for place in op.positions(MISSING):
+            inputs.insert(place, "")
+        outputs = [graph.of(value) for value in op.results]
+        for value, name in zip(op.results, outputs, strict=True):
+            graph.types[name] = tensor_of(value.type).dtype
+        for place in op.positions(UNUSED):
+            outputs[place] = "" if not op.results[place].uses.get_length() else outputs[place]
+        attrs = {name: _own(name, attr, op) for name, attr in op.node_attributes().items()}
+        return Node(op.text(OP_TYPE), inputs, outputs, attrs, domain, op.node_name)
+
     def _foreign_node(self, op: GeOp, graph: Graph) -> Node:
         """The op as it is, in the domain `ai.ge`."""
         inputs = [graph.of(value) for value in nodes.input_slots(op)]
@@ -279,6 +303,20 @@ def _attribute(name: str, kind: str, value: Any, op: GeOp) -> Any:
         return attribute(name, convert(value))
     number = AttributeProto.AttributeType.Value(f"{plain}S")
     return helper.make_attribute(name, [convert(item) for item in value], attr_type=number)
+
+
+def _own(name: str, attr: Attribute, op: GeOp) -> Any:
+    """An attribute of an opaque op in ONNX's form."""
+    from onnx import helper
+
+    if isinstance(attr, BytesAttr):
+        return helper.make_attribute(name, attr.data)
+    kind = kind_of(attr)
+    if kind is None and attr == ArrayAttr([]):
+        kind = "ListString"
+    if kind is None:
+        raise CompileError(f"attribute is {attr}, expected a value of ONNX's", subject=describe(op))
+    return _attribute(name, kind, decode(attr), op)
 
 
 def weight_bytes(func: FuncOp) -> int:

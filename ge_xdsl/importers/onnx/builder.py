@@ -19,6 +19,7 @@ from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.importers.onnx.node import Node
 
 if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.text import GeContext
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.importers.onnx.tensors import TensorReader
 
@@ -44,10 +45,14 @@ UNKNOWN = Tensor(DataType.DT_UNDEFINED, None)
 class Builder:
     """Appends GE ops to a block. `node` is the ONNX node that is being converted."""
 
-    def __init__(self, block: Block, location: Location, reader: TensorReader) -> None:
+    def __init__(
+        self, block: Block, location: Location, reader: TensorReader, ctx: GeContext
+    ) -> None:
         self.block = block
         self.location = location
         self.reader = reader
+        self.ctx = ctx
+        self.told: set[str] = set()
         self.names: set[str] = set()
         self.taken: list[str] = []
         self.counters: dict[str, int] = {}
@@ -139,7 +144,7 @@ class Builder:
         """A Const node with these values, which are kept and not copied when there are many."""
         attr = self._const_attr(array, name)
         op = ConstOp.create(
-            result_types=(self._type_like(array),),
+            result_types=(self.type_like(array),),
             properties={"value": attr},
             attributes={NAME: StringAttr(name)},
         )
@@ -178,7 +183,7 @@ class Builder:
             found = self.inline[key] = const_attr(array, name)
         return found
 
-    def _type_like(self, array: Array) -> Attribute:
+    def type_like(self, array: Array) -> Attribute:
         """The type of a tensor with an array's element type and shape."""
         key = (array.dtype, array.shape)
         found = self.types.get(key)

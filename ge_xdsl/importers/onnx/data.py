@@ -55,6 +55,13 @@ def identity(node: Node, g: Builder) -> SSAValue:
     return g.op("Identity", node.input(0))
 
 
+def optional(node: Node, g: Builder) -> SSAValue:
+    """The value itself: an optional that has an element is its element"""
+    if node.optional(0) is None:
+        node.fail("has no element, expected one")
+    return g.op("Identity", node.input(0))
+
+
 def dropout(node: Node, g: Builder) -> Sequence[SSAValue]:
     """Identity: a model is run, not trained, so nothing is dropped; the mask is true."""
     node.ignore("ratio", "seed", "is_test")
@@ -84,6 +91,7 @@ TABLE: dict[str, Converter] = {
     "Constant": constant,
     "Dropout": dropout,
     "Identity": identity,
+    "Optional": optional,
     "OptionalGetElement": identity,
     "OptionalHasElement": has_element,
 }

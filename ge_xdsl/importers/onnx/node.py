@@ -100,7 +100,8 @@ class Node:
     def has(self, name: str) -> bool:
         return name in self.attrs
 
-    def _value(self, name: str, field: str) -> Any:
+    def value(self, name: str, field: str) -> Any:
+        """The value in a field of an attribute, None when the node does not give it."""
         attr = self.attrs.pop(name, None)
         if attr is None:
             return None
@@ -110,7 +111,7 @@ class Node:
         return getattr(attr, field)
 
     def integer(self, name: str, default: int) -> int:
-        found = self._value(name, "i")
+        found = self.value(name, "i")
         return default if found is None else found
 
     def peek_integer(self, name: str, default: int) -> int:
@@ -136,7 +137,7 @@ class Node:
             self.attrs[name] = attr
 
     def required_integer(self, name: str) -> int:
-        found = self._value(name, "i")
+        found = self.value(name, "i")
         if found is None:
             self.fail(f"attribute '{name}' is missing, it is required")
         return found
@@ -146,31 +147,31 @@ class Node:
         return self.integer(name, int(default)) != 0
 
     def floating(self, name: str, default: float) -> float:
-        found = self._value(name, "f")
+        found = self.value(name, "f")
         return default if found is None else found
 
     def string(self, name: str, default: str) -> str:
-        found = self._value(name, "s")
+        found = self.value(name, "s")
         return default if found is None else found.decode("utf-8", "replace")
 
     def integers(self, name: str) -> list[int] | None:
-        found = self._value(name, "ints")
+        found = self.value(name, "ints")
         return None if found is None else list(found)
 
     def floats(self, name: str) -> list[float] | None:
-        found = self._value(name, "floats")
+        found = self.value(name, "floats")
         return None if found is None else list(found)
 
     def strings(self, name: str) -> list[str] | None:
-        found = self._value(name, "strings")
+        found = self.value(name, "strings")
         return None if found is None else [text.decode("utf-8", "replace") for text in found]
 
     def tensor(self, name: str) -> TensorProto | None:
-        return self._value(name, "t")
+        return self.value(name, "t")
 
     def graph(self, name: str) -> GraphProto:
         """A required subgraph."""
-        found = self._value(name, "g")
+        found = self.value(name, "g")
         if found is None:
             self.fail(f"attribute '{name}' is missing, it is required")
         return found

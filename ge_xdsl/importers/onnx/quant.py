@@ -101,12 +101,12 @@ def dequantize(node: Node, g: Builder) -> SSAValue:
 def mat_mul_integer(node: Node, g: Builder) -> SSAValue:
     """BatchMatMulV2 of both operands less their zero points, in i32"""
     a, b = node.input(0), node.input(1)
-    left = g.part("Sub", g.cast(a, INT32), _rows(g, node.optional(2), INT32))
-    right = g.part("Sub", g.cast(b, INT32), _columns(g, node.optional(3), INT32))
+    left = g.part("Sub", g.cast(a, INT32), rows(g, node.optional(2), INT32))
+    right = g.part("Sub", g.cast(b, INT32), columns(g, node.optional(3), INT32))
     return product(g, left, right)
 
 
-def _rows(g: Builder, value: SSAValue | None, dtype: DataType) -> SSAValue:
+def rows(g: Builder, value: SSAValue | None, dtype: DataType) -> SSAValue:
     """A zero point or scale of the rows of a matrix; 0 when there is none."""
     if value is None:
         return g.scalar(0, "int32")
@@ -117,7 +117,7 @@ def _rows(g: Builder, value: SSAValue | None, dtype: DataType) -> SSAValue:
     return value
 
 
-def _columns(g: Builder, value: SSAValue | None, dtype: DataType) -> SSAValue:
+def columns(g: Builder, value: SSAValue | None, dtype: DataType) -> SSAValue:
     return g.scalar(0, "int32") if value is None else g.cast(value, dtype)
 
 
@@ -126,13 +126,13 @@ def q_linear_mat_mul(node: Node, g: Builder) -> SSAValue:
     a, a_scale, a_zero, b, b_scale, b_zero, y_scale, y_zero = (node.input(k) for k in range(8))
     integers = all(numpy_dtype(g.dtype(value)).kind in "iu" for value in (a, b))
     dtype = INT32 if integers else FLOAT
-    left = g.part("Sub", g.cast(a, dtype), _rows(g, a_zero, dtype))
-    right = g.part("Sub", g.cast(b, dtype), _columns(g, b_zero, dtype))
+    left = g.part("Sub", g.cast(a, dtype), rows(g, a_zero, dtype))
+    right = g.part("Sub", g.cast(b, dtype), columns(g, b_zero, dtype))
     total = g.cast(product(g, left, right), FLOAT)
-    total = g.part("Mul", total, _rows(g, a_scale, FLOAT))
-    total = g.part("Mul", total, _columns(g, b_scale, FLOAT))
-    total = g.part("RealDiv", total, _rows(g, y_scale, FLOAT))
-    return requantized(g, total, _rows(g, y_zero, FLOAT), g.dtype(y_zero))
+    total = g.part("Mul", total, rows(g, a_scale, FLOAT))
+    total = g.part("Mul", total, columns(g, b_scale, FLOAT))
+    total = g.part("RealDiv", total, rows(g, y_scale, FLOAT))
+    return requantized(g, total, rows(g, y_zero, FLOAT), g.dtype(y_zero))
 
 
 def q_linear_conv(node: Node, g: Builder) -> SSAValue:

@@ -14,13 +14,20 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
 from ge_xdsl.dialects.ge.names import INPUT_NAMES, OUTPUT_NAMES, set_string_list
+from ge_xdsl.dialects.ge.text import GeContext
 from ge_xdsl.dialects.ge.types import DYNAMIC
 from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.functions import Functions, opsets_of
 from ge_xdsl.importers.onnx.order import check_text
-from ge_xdsl.importers.onnx.scope import Scope, declared_tensor, dimension, refuse_name
-from ge_xdsl.importers.onnx.tensors import MAP_FROM, TensorReader, read_file
+from ge_xdsl.importers.onnx.scope import Scope, refuse_name
+from ge_xdsl.importers.onnx.tensors import (
+    MAP_FROM,
+    TensorReader,
+    declared_tensor,
+    dimension,
+    read_file,
+)
 from ge_xdsl.importers.onnx.wire import split
 
 if TYPE_CHECKING:
@@ -47,23 +54,23 @@ def import_onnx(path: str | Path, ctx: Context | None = None) -> ModuleOp:
     unreadable, ill-formed or uses what is not supported.
     """
     path = Path(path)
-    return _import(read_file(path), str(path), path.parent)
+    return _import(read_file(path), str(path), path.parent, ctx)
 
 
 def import_onnx_bytes(
     data: bytes, file: str = "<bytes>", folder: Path | None = None, ctx: Context | None = None
 ) -> ModuleOp:
     """As `import_onnx` for a model in memory; `folder` may hold its external data."""
-    return _import(memoryview(data), file, folder)
+    return _import(memoryview(data), file, folder, ctx)
 
 
-def _import(data: memoryview, file: str, folder: Path | None) -> ModuleOp:
+def _import(data: memoryview, file: str, folder: Path | None, ctx: Context | None) -> ModuleOp:
     location = Location(file)
     try:
         with _paused_collection():
             model, cut = _parse(data)
             weights = {index: data[start:end] for index, (start, end) in cut.items()}
-            return GraphImporter(model, file, folder, weights).run()
+            return GraphImporter(model, file, folder, weights, ctx).run()
     except CompileError as error:
         raise error.with_location(location) from error.__cause__
 
@@ -121,13 +128,23 @@ class GraphImporter:
     """Imports the main graph of one model."""
 
     def __init__(
-        self, model: ModelProto, file: str, folder: Path | None, cut: dict[int, memoryview]
+        self,
+        model: ModelProto,
+        file: str,
+        folder: Path | None,
+        cut: dict[int, memoryview],
+        ctx: Context | None = None,
     ) -> None:
         self.graph: GraphProto = model.graph
         self.opset = opset_of(model)
         self.cut = cut
         self.block = Block()
-        self.builder = Builder(self.block, Location(file), TensorReader(file, folder))
+        self.builder = Builder(
+            self.block,
+            Location(file),
+            TensorReader(file, folder),
+            ctx if isinstance(ctx, GeContext) else GeContext(),
+        )
         self.scope = Scope(self.builder, Functions(model), opsets_of(model.opset_import))
 
     def run(self) -> ModuleOp:

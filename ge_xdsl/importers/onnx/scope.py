@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from xdsl.ir import OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import set_type
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, compatible, tensor_of
-from ge_xdsl.errors import CompileError, nearest
+from ge_xdsl.errors import CompileError
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.functions import Functions, key_of, opsets_of
 from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.opaque import opaque
 from ge_xdsl.importers.onnx.order import check_text, in_order
-from ge_xdsl.importers.onnx.table import CONVERTERS, Converter, converter_of
-from ge_xdsl.importers.onnx.tensors import element_count, element_type
+from ge_xdsl.importers.onnx.plugins import by_plugin, conversion_of
+from ge_xdsl.importers.onnx.table import (
+    CONVERTERS,
+    GE_DOMAIN,
+    Converter,
+    converter_of,
+    ge_op_converter,
+)
+from ge_xdsl.importers.onnx.tensors import declared_tensor
 
 if TYPE_CHECKING:
     from onnx import (
@@ -178,20 +186,26 @@ class Scope:
             return found
         domain, op_type = key_of(*key)
         opset = self.opsets.get(domain, 0)
+        if (conversion := conversion_of(domain, opset, op_type)) is not None:
+            return opset, lambda node, g: by_plugin(node, g, conversion)
         if (local := self.functions.local.get((domain, op_type, proto.overload))) is not None:
             return opset, lambda node, _: self.call(node, local)
         known = op_type if not domain else f"{domain}::{op_type}"
-        found = (opset, converter_of(known) if known in CONVERTERS else _by_function)
+        if domain == GE_DOMAIN:
+            found = (opset, ge_op_converter())
+        else:
+            found = (opset, converter_of(known) if known in CONVERTERS else _by_function)
         if not self.functions.local:  # else the overload has a say
             self.converters[key] = found
         return found
 
     def by_function(self, node: Node) -> list[SSAValue | None]:
-        """The results by the function that the operator set defines the op with."""
+        """The results by the function that the operator set defines the op with; without one the
+        node is kept as it is."""
         domain = key_of(node.proto.domain, "")[0]
         body = self.functions.of_operator_set(node, node.proto, domain)
         if body is None:
-            _refuse_op(node, domain)
+            return list(opaque(node, self.builder, domain))
         return self.call(node, body)
 
     def call(self, node: Node, function: FunctionProto) -> list[SSAValue | None]:
@@ -316,39 +330,3 @@ def refuse_name(name: str, what: str) -> NoReturn:
     if not name:
         raise CompileError(f"an {what} has no name, expected one")
     raise CompileError(f"the name '{name}' is given to two values, expected unique names")
-
-
-def _refuse_op(node: Node, domain: str) -> NoReturn:
-    if domain:
-        node.fail(f"the domain '{domain}' is not supported, expected an op of ai.onnx")
-    hint = nearest(node.op_type, sorted(CONVERTERS))
-    node.fail(f"the op is not supported, expected one of the {len(CONVERTERS)} that are{hint}")
-
-
-def declared_tensor(info: ValueInfoProto) -> Tensor | None:
-    """The tensor type that a model declares, None when it declares none.
-
-    A dimension that is absent, symbolic or -1 is unknown. Raises ValueError for types that are no
-    tensors or have hostile dimensions.
-    """
-    kind = info.type.WhichOneof("value")
-    if kind is None:
-        return None
-    if kind != "tensor_type":
-        raise ValueError(f"is a {kind.removesuffix('_type')}, expected a tensor")
-    declared = info.type.tensor_type
-    if not declared.elem_type:
-        return None
-    dtype = element_type(declared.elem_type)
-    if not declared.HasField("shape"):
-        return Tensor(dtype, None)
-    dims = [dimension(dim) for dim in declared.shape.dim]
-    element_count([dim for dim in dims if dim != DYNAMIC])
-    return Tensor(dtype, tuple(dims))
-
-
-def dimension(dim: Any) -> int:
-    """A declared dimension; an unknown one is DYNAMIC."""
-    if not dim.HasField("dim_value") or dim.dim_value == -1:
-        return DYNAMIC
-    return -2 if dim.dim_value == DYNAMIC else dim.dim_value

@@ -15,6 +15,41 @@ if TYPE_CHECKING:
 Converter: TypeAlias = "Callable[[Node, Builder], SSAValue | Sequence[SSAValue | None]]"
 """Appends the GE ops of a node and returns its outputs, in order."""
 
+VENDOR = (
+    "AdaCast AdaptiveAvgPool2d AdaptiveMaxPool2d AffineGrid AscendAntiQuant AscendDequant "
+    "AscendDequantS16 AscendQuant AscendRequant AscendRequantS16 BasicGRUInplaceFillWindowCache "
+    "BasicLSTMInplaceFillWindowCache BatchMatMul BatchMultiClassNMS BlendFaceBgPartTwo "
+    "BoundingBoxDecode Bucketize Col2im ConcatFromSequence Corr DeformableConv2D "
+    "DeformableOffsets DynSeqOuter GridSample3D GridSampleV2 GroupNormRelu Int8Dequantize "
+    "Int8GivenIntTensorFill Int8Quantize Int8Transpose LSTMP MovingSumWithSigmoid NMSRotated "
+    "NPUAddRmsNorm NPUAnchorResponseFlags NPUAntiQuant NPUAscendQuantV2 NPUBatchNms "
+    "NPUBoundingBoxDecode NPUBoundingBoxEncode NPUCiou NPUDeformableConv2d NPUDiou "
+    "NPUDropoutWithAddSoftmax NPUDtypeCast NPUDynamicQuant NPUDynamicQuantV2 NPUFastGelu "
+    "NPUFormatCast NPUFusedAddRmsNorm NPUGeglu NPUGeluV2 NPUGiou NPUGridAssignPositive "
+    "NPUGroupNormSilu NPUGroupQuant NPUGru NPUIndexing NPUIou NPULstm NPULstmCell NPUMish "
+    "NPUNmsV4 NPUNmsWithMask NPUOneHot NPUPsRoiPooling NPUQuantize NPURmsNorm NPURoiAlign "
+    "NPURotaryMul NPURotatedIou NPURotatedOverlaps NPUScatter NPUSignBitsPack NPUSignBitsUnpack "
+    "NPUSlice NPUSoftmaxCrossEntropyWithLogits NPUWeightQuantBatchMatmulV2 NPUYoloBoxesEncode "
+    "PSROIPooling PhonyConcat PhonySplit QuantBatchMatMul ResizeBicubic RoiAlignRotated "
+    "RoiExtractor SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert "
+    "SequenceLength SparseToDense SplitToSequence SwinAttentionFFN SwinAttentionScore "
+    "SwinTransformerLnQKV TransArgb Triu Yolo YoloPreDetection YoloV3DetectionOutputV2 "
+    "YoloV5DetectionOutput YoloxBoundingBoxDecode aten::adaptive_max_pool2d mmdeploy::NMSRotated "
+    "mmdeploy::RoiAlignRotated npu::NPUAddRmsNorm npu::NPUAnchorResponseFlags npu::NPUAntiQuant "
+    "npu::NPUAscendQuantV2 npu::NPUBatchNms npu::NPUBoundingBoxDecode npu::NPUBoundingBoxEncode "
+    "npu::NPUCiou npu::NPUDeformableConv2d npu::NPUDiou npu::NPUDropoutWithAddSoftmax "
+    "npu::NPUDtypeCast npu::NPUDynamicQuant npu::NPUDynamicQuantV2 npu::NPUFastGelu "
+    "npu::NPUFormatCast npu::NPUFusedAddRmsNorm npu::NPUGeglu npu::NPUGeluV2 npu::NPUGiou "
+    "npu::NPUGridAssignPositive npu::NPUGroupNormSilu npu::NPUGroupQuant npu::NPUGru "
+    "npu::NPUIndexing npu::NPUIou npu::NPULstm npu::NPULstmCell npu::NPUMish npu::NPUNmsV4 "
+    "npu::NPUNmsWithMask npu::NPUOneHot npu::NPUPsRoiPooling npu::NPUQuantize npu::NPURmsNorm "
+    "npu::NPURoiAlign npu::NPURotaryMul npu::NPURotatedIou npu::NPURotatedOverlaps "
+    "npu::NPUScatter npu::NPUSignBitsPack npu::NPUSignBitsUnpack npu::NPUSlice "
+    "npu::NPUSoftmaxCrossEntropyWithLogits npu::NPUWeightQuantBatchMatmulV2 "
+    "npu::NPUYoloBoxesEncode npu::WeightQuantBatchMatmulV2 torch.onnx.symbolic_opset11::addcmul"
+)
+"""The ops that are not ONNX's own and that GE's parser takes."""
+
 FAMILIES: dict[str, str] = {
     "activation": (
         "Celu Elu Gelu HardSigmoid HardSwish LeakyRelu LogSoftmax Mish PRelu Relu Selu Shrink "
@@ -25,10 +60,37 @@ FAMILIES: dict[str, str] = {
     "cast": "Cast CastLike",
     "compare": "And Equal Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Not Or Where",
     "concat": "Concat Split",
+    "contrib": (
+        "SimplifiedLayerNormalization com.microsoft::BiasAdd com.microsoft::BiasGelu "
+        "com.microsoft::ComplexMul com.microsoft::ComplexMulConj "
+        "com.microsoft::EmbedLayerNormalization com.microsoft::ExpandDims com.microsoft::FastGelu "
+        "com.microsoft::GatherND com.microsoft::Gelu com.microsoft::GridSample "
+        "com.microsoft::Inverse com.microsoft::LayerNormalization com.microsoft::Pad "
+        "com.microsoft::QuickGelu com.microsoft::Range com.microsoft::SkipLayerNormalization "
+        "com.microsoft::SkipSimplifiedLayerNormalization com.microsoft::Trilu"
+    ),
+    "contrib_attention": (
+        "com.microsoft::Attention com.microsoft::GroupQueryAttention "
+        "com.microsoft::MultiHeadAttention com.microsoft::QAttention "
+        "com.microsoft::RotaryEmbedding"
+    ),
+    "contrib_matmul": (
+        "com.microsoft::FusedConv com.microsoft::FusedGemm com.microsoft::FusedMatMul "
+        "com.microsoft::FusedMatMulActivation com.microsoft::MatMulNBits "
+        "com.microsoft::TransposeMatMul"
+    ),
+    "contrib_quant": (
+        "com.microsoft::DequantizeLinear com.microsoft::DynamicQuantizeMatMul "
+        "com.microsoft::MatMulIntegerToFloat com.microsoft::QGemm com.microsoft::QLinearAdd "
+        "com.microsoft::QLinearAveragePool com.microsoft::QLinearConcat "
+        "com.microsoft::QLinearGlobalAveragePool com.microsoft::QLinearLeakyRelu "
+        "com.microsoft::QLinearMul com.microsoft::QLinearReduceMean com.microsoft::QLinearSigmoid "
+        "com.microsoft::QLinearSoftmax com.microsoft::QLinearWhere com.microsoft::QuantizeLinear"
+    ),
     "control": "If Loop Scan",
     "conv": "Conv ConvInteger ConvTranspose DeformConv",
     "cumulative": "CumProd CumSum",
-    "data": "Constant Dropout Identity OptionalGetElement OptionalHasElement",
+    "data": "Constant Dropout Identity Optional OptionalGetElement OptionalHasElement",
     "detection": "MaxRoiPool NonMaxSuppression RoiAlign",
     "diagonal": "Trilu",
     "elementwise": "Add Clip Div Max Mean Min Mod Mul Pow Sub Sum",
@@ -46,6 +108,7 @@ FAMILIES: dict[str, str] = {
     ),
     "pool": ("AveragePool GlobalAveragePool GlobalLpPool GlobalMaxPool LpPool MaxPool MaxUnpool"),
     "quant": "DequantizeLinear MatMulInteger QLinearConv QLinearMatMul QuantizeLinear",
+    "random": "Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike",
     "rearrange": "DepthToSpace ReverseSequence SpaceToDepth",
     "reduce": (
         "ReduceL1 ReduceL2 ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd "
@@ -63,6 +126,7 @@ FAMILIES: dict[str, str] = {
         "ai.onnx.preview.training::Momentum"
     ),
     "unique": "Unique",
+    "vendor": VENDOR,
     "unary": (
         "Abs Acos Acosh Asin Asinh Atan Atanh Ceil Cos Cosh Erf Exp Floor Log Neg Reciprocal "
         "Round Sign Sin Sinh Sqrt Tan"
@@ -82,3 +146,12 @@ def converter_of(op_type: str) -> Converter:
         _LOADED.update(module.TABLE)
         found = _LOADED[op_type]
     return found
+
+
+GE_DOMAIN = "ai.ge"
+"""The domain of GE ops in ONNX files: op type and attributes are GE's."""
+
+
+def ge_op_converter() -> Converter:
+    """The converter of all ops of `GE_DOMAIN`."""
+    return import_module("ge_xdsl.importers.onnx.vendor").ge_op

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.dialects.ge.store import inside, open_regular
-from ge_xdsl.dialects.ge.types import RANK_LIMIT, DataType, numpy_dtype
+from ge_xdsl.dialects.ge.types import DYNAMIC, RANK_LIMIT, DataType, Tensor, numpy_dtype
 from ge_xdsl.importers.onnx.order import check_text
 
 if TYPE_CHECKING:
-    from onnx import TensorProto
+    from onnx import TensorProto, ValueInfoProto
 
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.importers.onnx.node import Node
@@ -112,6 +112,35 @@ def element_count(dims: Sequence[int]) -> int:
     if count > ELEMENT_LIMIT:
         raise ValueError(f"has {count} elements, expected at most {ELEMENT_LIMIT}")
     return count
+
+
+def declared_tensor(info: ValueInfoProto) -> Tensor | None:
+    """The tensor type that a model declares, None when it declares none.
+
+    A dimension that is absent, symbolic or -1 is unknown. Raises ValueError for types that are no
+    tensors or have hostile dimensions.
+    """
+    kind = info.type.WhichOneof("value")
+    if kind is None:
+        return None
+    if kind != "tensor_type":
+        raise ValueError(f"is a {kind.removesuffix('_type')}, expected a tensor")
+    declared = info.type.tensor_type
+    if not declared.elem_type:
+        return None
+    dtype = element_type(declared.elem_type)
+    if not declared.HasField("shape"):
+        return Tensor(dtype, None)
+    dims = [dimension(dim) for dim in declared.shape.dim]
+    element_count([dim for dim in dims if dim != DYNAMIC])
+    return Tensor(dtype, tuple(dims))
+
+
+def dimension(dim: Any) -> int:
+    """A declared dimension; an unknown one is DYNAMIC."""
+    if not dim.HasField("dim_value") or dim.dim_value == -1:
+        return DYNAMIC
+    return -2 if dim.dim_value == DYNAMIC else dim.dim_value
 
 
 class TensorReader:
