@@ -30,13 +30,16 @@ def vgather(src: Buffer, index: Buffer, dst: Buffer, rows: int, cols: int) -> No
 
 
 def vsort(src: Buffer, dst: Buffer, rows: int, cols: int, descending: bool) -> None:
-    """The stable order of each row, NaN last."""
+    """The stable order of each row, NaN above all numbers."""
     import numpy as np
 
     values = src.get(0, 0, rows, cols)
-    if descending:  # -x would take the sign of NaN and lose none of the order
-        values = -values
-    dst.put(np.argsort(values, axis=1, kind="stable").astype(np.int32))
+    if descending:  # from the end, so that equal elements keep their order
+        order = np.argsort(values[:, ::-1], axis=1, kind="stable")
+        order = (cols - 1 - order)[:, ::-1]
+    else:
+        order = np.argsort(values, axis=1, kind="stable")
+    dst.put(order.astype(np.int32))
 
 
 def vargreduce(src: Buffer, dst: Buffer, rows: int, cols: int, kind: str, axis: str) -> None:

@@ -300,7 +300,8 @@ class _Builder:
         if op.op_type in rows.RECIPES:
             assert self.rows is not None
             recipe = rows.RECIPES[op.op_type]
-            made = recipe(Emitter(self.program, "f32"), op, args, self.rows.count)
+            emit = Emitter(self.program, rows.element_for(op))
+            made = recipe(emit, op, args, self.rows.count)
         else:
             made = [emit_op(self.program, op, args, elements[0])]
         for value, item, element in zip(op.results, made, elements, strict=False):

@@ -402,7 +402,6 @@ MATHS: dict[str, tuple[Recipe, frozenset[str]]] = {
     "Rint": (_rounding("rint"), FLOATS),
     "Round": (_rounding("rint"), FLOATS),
     "Softplus": (_function(softplus), FLOATS),
-    "SoftplusV2": (_function(softplus), FLOATS),
     "Softsign": (_function(softsign), FLOATS),
     "Mish": (_function(mish), FLOATS),
     "Elu": (_elu, FLOATS),

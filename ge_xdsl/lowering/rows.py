@@ -15,6 +15,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.reduce import AttributeReduction, OperandReduction, reduced_axes
 from ge_xdsl.dialects.ge.shapes import normalize_axes
 from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.lowering.buffers import Value
 from ge_xdsl.lowering.emitter import Emitter, Operand
 from ge_xdsl.lowering.recipes_math import FLOATS
 from ge_xdsl.lowering.tensors import element_of
@@ -115,7 +116,62 @@ def _rms_norm(emit: Emitter, op: GeOp, args: Sequence[Operand], n: int) -> list[
     return [emit.binary("mul", emit.binary("mul", value, rstd), gamma), rstd]
 
 
+def _places(kind: str) -> Recipe:
+    return lambda emit, op, args, n: [_place_of(emit, kind, args[0])]
+
+
+def _place_of(emit: Emitter, kind: str, x: Operand) -> int:
+    """The place of the first largest or smallest element"""
+    axis = emit.program.whole
+    source = emit.fit(x, Value(emit.element))
+    result = Value("i32", axis == "cols", axis == "rows")
+    return emit.program.step("vargreduce", (source,), result, kind, axis=axis)
+
+
+def _with_value(kind: str) -> Recipe:
+    return lambda emit, op, args, n: [
+        _place_of(emit, kind, args[0]),
+        emit.reduce(kind, args[0]),
+    ]
+
+
+def _sort(emit: Emitter, op: GeOp, args: Sequence[Operand], n: int) -> list[int]:
+    """The elements in order, and their places before"""
+    x = emit.fit(args[0], Value(emit.element))
+    kind = "descending" if op.get_attr("descending") else "ascending"
+    order = emit.program.step("vsort", (x,), Value("i32"), kind)
+    return [emit.program.step("vgather", (x, order), Value(emit.element)), order]
+
+
+def _scan(kind: str) -> Recipe:
+    def recipe(emit: Emitter, op: GeOp, args: Sequence[Operand], n: int) -> list[int]:
+        flags = [name for name in ("exclusive", "reverse") if op.get_attr(name)]
+        x = emit.fit(args[0], Value(emit.element))
+        how = " ".join([kind, *flags])
+        return [emit.program.step("vscan", (x,), Value(emit.element), how)]
+
+    return recipe
+
+
 RECIPES: dict[str, Recipe] = {
+    "ReduceProd": _reduction("prod"),
+    "ReduceProdD": _reduction("prod"),
+    "ReduceAll": _reduction("min"),
+    "ReduceAllD": _reduction("min"),
+    "ReduceAny": _reduction("max"),
+    "ReduceAnyD": _reduction("max"),
+    "ArgMaxV2": _places("max"),
+    "ArgMaxD": _places("max"),
+    "ArgMin": _places("min"),
+    "ArgMinD": _places("min"),
+    "ArgMaxWithValue": _with_value("max"),
+    "ArgMinWithValue": _with_value("min"),
+    "Sort": _sort,
+    "SortV2": _sort,
+    "Cumsum": _scan("add"),
+    "CumsumD": _scan("add"),
+    "Cumprod": _scan("mul"),
+    "CumprodD": _scan("mul"),
     "ReduceSum": _reduction("sum"),
     "ReduceSumD": _reduction("sum"),
     "ReduceMax": _reduction("max"),
@@ -134,16 +190,35 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
+PLACES = frozenset({"ArgMaxV2", "ArgMaxD", "ArgMin", "ArgMinD", "ArgMaxWithValue", "ArgMinWithValue"})
+SCANS = frozenset({"Cumsum", "CumsumD", "Cumprod", "CumprodD"})
+SORTS = frozenset({"Sort", "SortV2"})
+LOGIC = frozenset({"ReduceAll", "ReduceAllD", "ReduceAny", "ReduceAnyD"})
+WHOLE_NUMBERS = {
+    *("ReduceSum", "ReduceSumD", "ReduceMax", "ReduceMaxD", "ReduceMin", "ReduceMinD"),
+    *("ReduceProd", "ReduceProdD", *SCANS),
+}
+"""The row ops that i32 has, too."""
+
+
+def element_for(op: GeOp) -> str:
+    """The element type that a row op computes in."""
+    if op.op_type in LOGIC:
+        return "f16"
+    whole = element_of(tensor_of(op.operands[0].type).dtype) == "i32"
+    return "i32" if whole and op.op_type in WHOLE_NUMBERS else "f32"
+
+
 def shrinks(op: GeOp) -> bool:
     """Whether all results of a row op are small: one element per row or column."""
     return isinstance(op, OperandReduction | AttributeReduction) or (
-        op.op_type == "GlobalAveragePool"
+        op.op_type == "GlobalAveragePool" or op.op_type in PLACES
     )
 
 
 def data_operands(op: GeOp) -> list[SSAValue]:
     """The operands of a row op that its recipe gets, x first."""
-    if isinstance(op, OperandReduction):
+    if isinstance(op, OperandReduction) or op.op_type in PLACES | SCANS | SORTS:
         return [op.operands[0]]
     if op.op_type == "LayerNormV4":
         return [op.operands[0], *op.operands[2:]]
@@ -163,7 +238,12 @@ def rows_of(op: GeOp) -> Rows | str:
     between = prod(shape[start:stop])
     if between != prod(shape[axis] for axis in axes):
         return "no lowering for axes that are not neighbours"
-    return Rows(shape, start, stop)
+    found = Rows(shape, start, stop)
+    if op.op_type in SORTS and found.whole != "cols":
+        return "no lowering for a sort along another dimension than the last"
+    if op.op_type in SCANS and found.whole != "rows":
+        return "no lowering for a scan along the last dimension"
+    return found
 
 
 def _axes(op: GeOp, shape: Sequence[int]) -> list[int] | str:
@@ -177,6 +257,8 @@ def _axes(op: GeOp, shape: Sequence[int]) -> list[int] | str:
         return list(reduced_axes(op.axes, rank, op.noop()))
     if op.op_type == "GlobalAveragePool":
         return list(range(2, rank))
+    if op.op_type in PLACES | SCANS | SORTS:
+        return _one_axis(op, rank)
     if op.op_type in ("SoftmaxV2", "LogSoftmaxV2"):
         return sorted(normalize_axes(op.get_attr("axes"), rank)) if rank else []
     if op.op_type in ("LayerNorm", "LayerNormV3"):
@@ -186,13 +268,27 @@ def _axes(op: GeOp, shape: Sequence[int]) -> list[int] | str:
     return list(range(rank - (tensor_of(op.operands[1].type).rank or 0), rank))
 
 
+def _one_axis(op: GeOp, rank: int) -> list[int] | str:
+    """The dimension of an op that has one, an operand or an attribute."""
+    name = "dimension" if op.op_type in PLACES else "axis"
+    if name not in op.prototype.attr_by_name:
+        array = op.constant(name)
+        if array is None:
+            return f"no lowering for {name} that is not constant"
+        return [int(array.reshape(-1)[0]) % max(rank, 1)] if rank else []
+    return [op.get_attr(name) % rank] if rank else []
+
+
 def decline(op: GeOp) -> str:
     """Why a row op with static shapes has no lowering, '' when it has."""
     if op.op_type == "LayerNormV4" and len(op.operands) not in (2, 4):
         return "no lowering for one of gamma and beta alone"
-    for value in (*data_operands(op), *op.results):
+    kinds = {"f16": frozenset({"i1"}), "i32": frozenset({"i32"})}
+    allowed = kinds.get(element_for(op), FLOATS)
+    results = () if op.op_type in PLACES | SORTS else op.results
+    for value in (*data_operands(op), *results):
         element = element_of(tensor_of(value.type).dtype)
-        if element not in FLOATS:
+        if element not in allowed:
             return f"no lowering for a reduction of element type {element}"
     found = rows_of(op)
     return found if isinstance(found, str) else ""

@@ -22,7 +22,7 @@ Value = SSAValue | float | Sequence[int] | None
 
 
 class NotExpandedError(Exception):
-    """An op that has no expansion for its attributes, shapes or element types; the text says why."""
+    """An op has no expansion for its attributes, shapes or element types; the text says why."""
 
 
 class Builder:

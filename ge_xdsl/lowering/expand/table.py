@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from ge_xdsl.lowering.expand import activations, arithmetic, picks, reductions
 from ge_xdsl.lowering.expand.builder import Expansion
 
-EXPANSIONS: dict[str, Expansion] = {}
+EXPANSIONS: dict[str, Expansion] = {
+    **activations.EXPANSIONS,
+    **arithmetic.EXPANSIONS,
+    **reductions.EXPANSIONS,
+    **picks.EXPANSIONS,
+}
 """All expansions by op type."""
