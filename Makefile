@@ -4,7 +4,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 # `make test TORCH=1` also installs torch and transformers and runs the tests that need them.
 TORCH  ?=
-EXTRAS := dev$(if $(TORCH),$(shell echo ,)torch-dev)
+COMMA  := ,
+EXTRAS := dev$(if $(TORCH),$(COMMA)torch-dev)
 STAMP  := $(VENV)/.installed$(if $(TORCH),-torch)
 CORES  ?= $(shell $(PYTHON) -c "import os; print(len(os.sched_getaffinity(0)) if hasattr(os, 'sched_getaffinity') else os.cpu_count() or 1)")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from ge_xdsl.errors import CompileError, PassError, UsageError
 
@@ -46,6 +46,8 @@ __all__ = [
 OPTIMIZE = "ge-optimize"
 """The pipeline that `optimize` runs by default: all stages but the lowering."""
 DEFAULT_TARGET = "Ascend910B1"
+Tile: TypeAlias = tuple[int, int, int] | str
+"""M, N, K."""
 
 
 @dataclass(frozen=True)
@@ -134,6 +136,7 @@ def optimize(
     `failures`. On failure the module is as it was.
     """
     from ge_xdsl.passes.element_types import check_element_types
+    from ge_xdsl.passes.graph_dumps import watch_graphs
     from ge_xdsl.passes.loader import loaded
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.pipeline import make_passes
@@ -149,20 +152,27 @@ def optimize(
     files = [passes] if isinstance(passes, str | Path) else passes
     work = module.clone()
     with loaded([str(path) for path in files]):
-        PassManager(SessionContext(session), make_passes(pipeline)).run(work)
+        manager = PassManager(SessionContext(session), make_passes(pipeline))
+        watch_graphs(manager, session)
+        manager.run(work)
     check_element_types(work, session)
     _take_over(module, work)
     failures = [failure.error().render() for failure in verifier.failures]
     return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages, failures)
 
 
-def lower(module: ModuleOp, target: str = DEFAULT_TARGET) -> ModuleOp:
-    """A new module in which the ops with a lowering are tile programs for `target`."""
+def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> ModuleOp:
+    """A new module in which the ops with a lowering are tile programs for `target`.
+
+    `tile`, (M, N, K) or "M,N,K", is the tile of all matrix products and convolutions on the cube,
+    in place of the fastest one found: M x N elements of the result, K columns of the left factor
+    in L0A. A tile that does not fit is an error with the numbers and one that fits.
+    """
     from ge_xdsl.lowering import lower as lower_module
     from ge_xdsl.targets import target as find_target
 
     _check_module(module)
-    return lower_module(module, find_target(target))
+    return lower_module(module, find_target(target), tile)
 
 
 def run(
@@ -171,11 +181,13 @@ def run(
     *,
     level: str = "ge",
     target: str = DEFAULT_TARGET,
+    tile: Tile | None = None,
 ) -> Any:
     """Run the main graph on named arrays.
 
     `level="ge"` gives {output name: array}, op by op through `evaluate`. `level="aicore"` lowers
-    the graph for the inputs' shapes, runs the tile programs and gives (outputs, timing report).
+    the graph for the inputs' shapes, runs the tile programs and gives (outputs, timing report);
+    `tile` is that of `lower`.
     """
     import numpy as np
 
@@ -193,18 +205,19 @@ def run(
     if level != "aicore":
         raise UsageError(f"level is '{level}', expected ge or aicore")
     fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
-    outputs, report = aicore.run(lower(fixed, target), inputs, target)
+    outputs, report = aicore.run(lower(fixed, target, tile=tile), inputs, target)
     return dict(zip(names, outputs, strict=True)), report
 
 
-def estimate(module: ModuleOp, target: str = DEFAULT_TARGET) -> Report:
+def estimate(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> Report:
     """The predicted time of each kernel and in all, in microseconds; nothing is executed.
 
-    The graph's shapes must be known; ops without a lowering are counted and not priced.
+    The graph's shapes must be known; ops without a lowering are counted and not priced. `tile` is
+    that of `lower`.
     """
     from ge_xdsl.interpreters import aicore
 
-    return aicore.estimate(lower(module, target), target)
+    return aicore.estimate(lower(module, target, tile=tile), target)
 
 
 def run_stage(graph: Any, stage: str, options: Mapping[str, str] | None = None) -> StageReport:

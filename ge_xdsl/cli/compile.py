@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.passes import ModulePass
 
+    from ge_xdsl.cli.ge_log import GeLog
     from ge_xdsl.passes.manager import Hook, PassManager
     from ge_xdsl.passes.numbers import NumberCheck
     from ge_xdsl.passes.session import Session
@@ -28,6 +29,7 @@ class Watch:
     generic: bool = False
     seconds: list[tuple[str, float]] = field(default_factory=list[tuple[str, float]])
     numbers: NumberCheck | None = None
+    log: GeLog | None = None
 
     def attach(self, manager: PassManager) -> None:
         """Let a pass manager call this watch."""
@@ -36,6 +38,9 @@ class Watch:
         if self.numbers is not None:
             manager.before.append(self.numbers.before)
             manager.after.append(self.numbers.after)
+        if self.log is not None:
+            manager.before.append(self.log.before)
+            manager.after.append(self.log.after)
         if self.print_before:
             manager.before.append(self.dump("Before", self.print_before))
         if self.print_after:
@@ -77,10 +82,12 @@ def run_passes(
     """
     from ge_xdsl.cli.failures import user_code
     from ge_xdsl.passes.element_types import check_element_types
+    from ge_xdsl.passes.graph_dumps import watch_graphs
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.session import SessionContext
 
     manager = PassManager(SessionContext(session), passes)
+    watch_graphs(manager, session)
     if watch is not None:
         watch.attach(manager)
     try:

@@ -282,12 +282,15 @@ ATC = {
 @pytest.mark.parametrize(
     ("change", "code", "error"),
     [
-        ({"--framework": "3"}, 2, "--framework=3 (TensorFlow), expected 5 (ONNX)"),
-        ({"--framework": "9"}, 2, "--framework=9, expected 5 (ONNX)"),
+        ({"--framework": "3"}, 2, "--framework=3 (TensorFlow), expected 5 (ONNX) or 1 (AIR)"),
+        ({"--framework": "9"}, 2, "--framework=9, expected 5 (ONNX) or 1 (AIR)"),
         ({"--soc_version": "Ascend910"}, 2, "unknown target 'Ascend910', did you mean"),
         ({"--log": "debg"}, 2, "--log=debg, expected one of: debug, info, warning, error, null"),
         ({"--input_shape": "x"}, 2, "--input_shape: input shape is 'x', expected NAME:1x3x224x224"),
         ({"--inputshape": "x:1"}, 2, "unknown option '--inputshape', did you mean '--input_shape'"),
+        ({"--mode": "1"}, 2, "--mode=1, expected 0 (compile) or 3 (check that the model can be re"),
+        ({"--export_compile_stat": "7"}, 2, "--export_compile_stat=7, expected 0, 1 or 2"),
+        ({"--out_nodes": "x"}, 2, "--out_nodes: 'x' is no output, expected NODE:0"),
         ({"--model": ""}, 2, "--model is empty, expected a file"),
         ({"--model": "none.onnx"}, 1, "none.onnx: error: "),
         ({"--output": "no/out"}, 1, "no/out.mlir: error: its folder does not exist"),
@@ -306,4 +309,10 @@ def test_wrong_arguments_of_pyatc(folder, capsys, change, code, error):
 def test_pyatc_needs_its_four_options(capsys):
     code, _, err = call(atc.main, [], capsys)
     assert code == 2
-    assert "--model, --framework, --output, --soc_version" in err
+    assert "--model, --framework, --soc_version" in err
+    argv = [f"{key}={value}" for key, value in ATC.items() if key != "--output"]
+    code, _, err = call(atc.main, argv, capsys)
+    assert (code, err) == (
+        2,
+        "pyatc: error: --output is missing, expected where the result goes\n",
+    )

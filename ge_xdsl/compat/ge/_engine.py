@@ -16,6 +16,7 @@ from ge_xdsl.compat.ge.graph.graph import Graph, function_of
 from ge_xdsl.compat.ge.passes.bootstrap import load_pass_plugins
 from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.passes import loader
+from ge_xdsl.passes.graph_dumps import watch_graphs
 from ge_xdsl.passes.manager import PassManager
 from ge_xdsl.passes.pipeline import make_passes
 from ge_xdsl.passes.session import DEFAULT_TARGET, Session, SessionContext
@@ -74,7 +75,9 @@ def compiled(
     try:
         copy = func.clone()
         session = Session(_target(options), dict(options))
-        PassManager(SessionContext(session), make_passes(PIPELINE)).run(ModuleOp([copy]))
+        manager = PassManager(SessionContext(session), make_passes(PIPELINE))
+        watch_graphs(manager, session)
+        manager.run(ModuleOp([copy]))
     except CompileError as error:
         note_error(error.render())
         raise_ge_error(api_name, None, **facts)
