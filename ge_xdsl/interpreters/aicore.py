@@ -1,8 +1,7 @@
 """Run a lowered module: kernels as tile programs, the other GE ops as whole-tensor calls.
 
-Every whole-tensor call is counted by op type in the report. The cores of a kernel run one after
-the other; the instructions of a core run in program order, so a missing synchronisation does not
-show here (the timing in `cycles` derives it from the buffers).
+Every whole-tensor call is counted by op type in the report. The instructions of a core run in
+program order; that flags order them on the pipes is proved before (`dialects.aicore.ordering`).
 """
 
 from __future__ import annotations
@@ -13,20 +12,20 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.dialects.aicore.structure import KernelOp, LaunchOp
-from ge_xdsl.dialects.aicore.types import Tile, tile_of
+from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.dialects.aicore.view import ViewOp
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
+from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
-from ge_xdsl.interpreters.codegen import KernelFunction, compile_kernel
 from ge_xdsl.interpreters.cycles import time_kernel
-from ge_xdsl.interpreters.ge import bind_inputs, last_uses, run_op
-from ge_xdsl.interpreters.tiles import DATA_TYPES, Memory
+from ge_xdsl.interpreters.kernels import Kernel
+from ge_xdsl.interpreters.program import Program, Runner
+from ge_xdsl.interpreters.tiles import DATA_TYPES
 from ge_xdsl.interpreters.timing import KernelTiming, Report
 from ge_xdsl.targets import Target, target
 
@@ -39,33 +38,80 @@ UNCOUNTED = frozenset({"Const", "Constant", "NoOp", "control_edge", "yield"})
 """Ops that compute nothing."""
 
 
+class LoweredProgram:
+    """A lowered module ready to run many times; it must not change while this is in use.
+
+    `checked` runs every kernel core by core, and an access of what was not written, of what lies
+    outside its tile, or a second write of an output element is an error that names kernel,
+    instruction, buffer and range. Raises CompileError for kernels that do not fit the target or
+    the tensors.
+    """
+
+    def __init__(self, module: ModuleOp, chip: Target | str, *, checked: bool = False) -> None:
+        self.func = main_function(module)
+        self.target = target(chip)
+        self.checked = checked
+        self.kernels = kernels_of(module)
+        for kernel in self.kernels.values():
+            check_kernel(kernel, self.target)
+        self.ready: dict[str, Kernel] = {}
+        if not isinstance(self.func.body.block.last_op, ReturnOp):
+            raise CompileError("has no func.return, expected one", subject="func.func")
+        self.program = Program(self.func, self.runner)
+        self.timing: Report | None = None
+
+    def run(self, inputs: Mapping[str, Array]) -> list[Array]:
+        """The graph's outputs, in order, for named input arrays.
+
+        Raises CompileError for wrong inputs, for kernels that read what is not written, and for
+        values that an op is not defined on.
+        """
+        return self.program.run(inputs)
+
+    @property
+    def report(self) -> Report:
+        """What the kernels cost on the target."""
+        if self.timing is None:
+            self.timing = report_of(self.func, self.kernels, self.target)
+        return self.timing
+
+    def runner(self, op: Operation) -> Runner | None:
+        """What runs a view or a launch."""
+        if isinstance(op, ViewOp):
+            shape = tensor_of(op.results[0].type).shape or ()
+            return lambda arrays: [arrays[0].reshape(shape)]
+        if not isinstance(op, LaunchOp):
+            raise CompileError("is no launch and no GE op, expected one", subject=op.name)
+        kernel = kernel_of(op, self.kernels)
+        ready = self.ready.get(kernel.sym_name)
+        if ready is None:
+            ready = self.ready[kernel.sym_name] = Kernel(kernel, checked=self.checked)
+        return _launcher(ready, [tensor_of(value.type).shape or () for value in op.results])
+
+
+def _launcher(kernel: Kernel, shapes: Sequence[tuple[int, ...]]) -> Runner:
+    """What runs a kernel and gives its results in the shapes of the launch's tensors."""
+
+    def launch(arrays: Sequence[Array]) -> Sequence[Array]:
+        found = kernel.run(arrays)
+        return [array.reshape(shape) for array, shape in zip(found, shapes, strict=True)]
+
+    return launch
+
+
 def run(
-    module: ModuleOp, inputs: Mapping[str, Array], chip: Target | str
+    module: ModuleOp,
+    inputs: Mapping[str, Array],
+    chip: Target | str,
+    *,
+    checked: bool = False,
 ) -> tuple[list[Array], Report]:
     """The graph's outputs, in order, and what the kernels cost on a target.
 
-    Raises CompileError for wrong inputs, for a module whose kernels read what is not written, do
-    not fit the target or the tensors, and for values that an op is not defined on.
+    `checked` and the errors are those of `LoweredProgram`.
     """
-    func = main_function(module)
-    hardware = target(chip)
-    kernels = kernels_of(module)
-    for kernel in kernels.values():
-        check_kernel(kernel, hardware)
-    compiled: dict[str, KernelFunction] = {}
-    values: dict[SSAValue, Array] = dict(
-        zip(func.body.block.args, bind_inputs(func, inputs), strict=True)
-    )
-    last_use = last_uses(func.body.block)
-    for op in func.body.block.ops:
-        arrays = [values[v] for v in op.operands]
-        if isinstance(op, ReturnOp):
-            return arrays, report_of(func, kernels, hardware)
-        results = _run_one(op, arrays, kernels, compiled)
-        values.update(zip(op.results, results, strict=True))
-        for value in last_use.get(op, ()):
-            values.pop(value, None)
-    raise CompileError("has no func.return, expected one", subject="func.func")
+    program = LoweredProgram(module, chip, checked=checked)
+    return program.run(inputs), program.report
 
 
 def estimate(module: ModuleOp, chip: Target | str) -> Report:
@@ -105,72 +151,6 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
                 location=launch.source,
             )
     return kernel
-
-
-def _run_one(
-    op: Operation,
-    arrays: Sequence[Array],
-    kernels: Mapping[str, KernelOp],
-    compiled: dict[str, KernelFunction],
-) -> list[Array]:
-    if isinstance(op, GeOp):
-        return run_op(op, arrays)
-    if isinstance(op, ViewOp):
-        return [arrays[0].reshape(tensor_of(op.results[0].type).shape or ())]
-    if not isinstance(op, LaunchOp):
-        raise CompileError("is no launch and no GE op, expected one", subject=op.name)
-    kernel = kernel_of(op, kernels)
-    function = compiled.get(kernel.sym_name)
-    if function is None:
-        function = compiled[kernel.sym_name] = compile_kernel(kernel)
-    outputs = run_kernel(kernel, function, arrays)
-    shapes = [tensor_of(value.type).shape or () for value in op.results]
-    return [array.reshape(shape) for array, shape in zip(outputs, shapes, strict=True)]
-
-
-def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Array]) -> list[Array]:
-    """The arrays that a kernel writes, in the shapes of its tiles, for those that it reads."""
-    import numpy as np
-
-    args = kernel.body.args
-    subject = f"aicore.kernel @{kernel.sym_name}"
-    memories: list[Memory] = []
-    for i, arg in enumerate(args):
-        tile, name = tile_of(arg), arg.name_hint or f"argument {i}"
-        if i < len(arrays):
-            stored = np.ascontiguousarray(arrays[i]).reshape(tile.storage)
-            memories.append(Memory(name, stored, True, tile=tile))
-        else:
-            memories.append(Memory(name, _empty(tile, subject), False))
-    try:
-        with np.errstate(all="ignore"):
-            for core in range(kernel.blocks):
-                function(core, kernel.blocks, *memories)
-    except (ValueError, IndexError) as error:
-        raise CompileError(str(error), subject=subject, location=kernel.source) from error
-    for memory in memories:
-        if memory.missing:
-            how = "unwritten" if memory.missing > 0 else "written again"
-            raise CompileError(
-                f"leaves {abs(memory.missing)} of {memory.array.size} elements of "
-                f"'{memory.name}' {how}, expected each to be written once",
-                subject=subject,
-                location=kernel.source,
-            )
-    return [memory.array for memory in memories[len(arrays) :]]
-
-
-def _empty(tile: Tile, subject: str) -> Array:
-    """Memory for a tile in GM, not initialised."""
-    import numpy as np
-
-    try:
-        return np.empty(tile.shape, numpy_dtype(DATA_TYPES[tile.element]))
-    except (MemoryError, ValueError):
-        count = tile.count * tile.size
-        raise CompileError(
-            f"writes {count} bytes, expected no more than there is memory", subject=subject
-        ) from None
 
 
 def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Report:

@@ -8,7 +8,7 @@ same, the check of sizes and what is computed from shapes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import is_
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +35,12 @@ if TYPE_CHECKING:
 _SHAPES_ONLY = frozenset({"Shape", "ShapeN", "Rank", "Size"})
 """The ops that read the shapes of their operands and no values."""
 
+Runner = Callable[[Sequence["Array"]], Sequence["Array"]]
+"""Gives the results of an op for one array per operand; raises CompileError that names the op."""
+
+Others = Callable[[Operation], Runner | None]
+"""Gives the runner of an op that is no GE op, None when there is none."""
+
 KEPT_ELEMENTS = 1 << 20
 """Most elements of a computed value that is kept because it depends on constants alone."""
 
@@ -42,9 +48,9 @@ KEPT_ELEMENTS = 1 << 20
 class Program:
     """A function ready to run; it must not change while its program is in use."""
 
-    def __init__(self, func: FuncOp) -> None:
+    def __init__(self, func: FuncOp, others: Others | None = None) -> None:
         self.func = func
-        self.body = Body(func.body.block)
+        self.body = Body(func.body.block, others)
 
     def run(self, inputs: Mapping[str, Array]) -> list[Array]:
         """The graph's outputs, in order, for named input arrays.
@@ -62,12 +68,13 @@ class Program:
 class Body:
     """The block of a function or of a subgraph, as steps over numbered values."""
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, others: Others | None = None) -> None:
+        self.others = others
         self.slots: dict[SSAValue, int] = {value: i for i, value in enumerate(block.args)}
         self.outputs: list[int] = []
-        self.first: list[Step] = []
+        self.first: list[Step | OtherStep] = []
         """The steps that depend on constants alone, until they have run."""
-        self.steps: list[Step] = []
+        self.steps: list[Step | OtherStep] = []
         self.fixed: set[int] = set()
         self.derived: set[int] = set()
         """The values that depend on constants and shapes alone."""
@@ -81,7 +88,8 @@ class Body:
 
     def _add(self, op: Operation, dead: Sequence[SSAValue]) -> None:
         if not isinstance(op, GeOp):
-            raise CompileError("is no GE op, expected one", subject=op.name)
+            self._add_other(op, dead)
+            return
         if op.op_type == "control_edge":
             return
         inputs = [self.slots[value] for value in op.operands]
@@ -97,6 +105,22 @@ class Body:
             if self._is_derived(op, inputs):
                 step.remembers = True
                 self.derived.update(outputs)
+        step.dead = [slot for v in dead if (slot := self.slots[v]) not in self.fixed]
+
+    def _add_other(self, op: Operation, dead: Sequence[SSAValue]) -> None:
+        """An op that is no GE op, if there is a way to run it."""
+        run = self.others(op) if self.others is not None else None
+        if run is None:
+            raise CompileError("is no GE op, expected one", subject=op.name)
+        inputs = [self.slots[value] for value in op.operands]
+        outputs = list(range(len(self.slots), len(self.slots) + len(op.results)))
+        self.slots.update(zip(op.results, outputs, strict=True))
+        step = OtherStep(run, inputs, outputs)
+        if all(slot in self.fixed for slot in inputs) and _is_small(op):
+            self.fixed.update(outputs)
+            self.first.append(step)
+        else:
+            self.steps.append(step)
         step.dead = [slot for v in dead if (slot := self.slots[v]) not in self.fixed]
 
     def _is_derived(self, op: GeOp, inputs: Sequence[int]) -> bool:
@@ -141,8 +165,10 @@ def _is_fixed(op: GeOp) -> bool:
     """Whether the results depend on the operands alone and are small enough to keep."""
     if op.op_type in CONSTANT_TYPES:
         return True
-    if not _is_pure(op):
-        return False
+    return _is_pure(op) and _is_small(op)
+
+
+def _is_small(op: Operation) -> bool:
     sizes = [tensor_of(value.type).size() for value in op.results]
     return all(size is not None and size <= KEPT_ELEMENTS for size in sizes)
 
@@ -156,6 +182,23 @@ def _read_only(array: Array) -> Array:
     view = array.view()
     view.flags.writeable = False
     return view
+
+
+class OtherStep:
+    """One op that is no GE op, with the function that runs it."""
+
+    __slots__ = ("dead", "inputs", "outputs", "run")
+    remembers = False
+
+    def __init__(self, run: Runner, inputs: list[int], outputs: list[int]) -> None:
+        self.run = run
+        self.inputs = inputs
+        self.outputs = outputs
+        self.dead: list[int] = []
+
+    def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """`run`: nothing is remembered."""
+        return self.run(arrays)
 
 
 class Step:

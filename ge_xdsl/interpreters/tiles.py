@@ -113,6 +113,15 @@ class Buffer:
         return self.data[:rows, :cols]
 
 
+def matrix_of(stored: Array, tile: Tile) -> Array:
+    """The matrix (or matrices) of a storage in blocks, padded to whole blocks."""
+    lead = stored.ndim - 4
+    order = [*range(lead), *(lead + axis for axis in TO_MATRIX[tile.layout])]
+    grid = stored.transpose(order)
+    rows, r0, cols, c0 = grid.shape[-4:]
+    return grid.reshape(*grid.shape[:-4], rows * r0, cols * c0)
+
+
 def _matrix_of(view: Array, tile: Tile, row: int, col: int, rows: int, cols: int) -> Array:
     """The rows x cols at (row, col) of a matrix stored in layout zn."""
     r0, c0 = tile.blocks

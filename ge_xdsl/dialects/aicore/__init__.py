@@ -34,6 +34,22 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0aOp,
     LoadL0bOp,
 )
+from ge_xdsl.dialects.aicore.paths import (
+    CopyL0cUbOp,
+    CopyL1GmOp,
+    CopyL1UbOp,
+    CopyUbL1Op,
+    CopyUbUbOp,
+    FillL0Op,
+    FillOp,
+    LoadQuantOp,
+)
+from ge_xdsl.dialects.aicore.pick import (
+    ScalarLoadOp,
+    ScalarStoreOp,
+    VcompactOp,
+    ViotaOp,
+)
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp, SectionOp
 from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import TileType
@@ -42,10 +58,13 @@ from ge_xdsl.dialects.aicore.vector import (
     VbrcOp,
     VcastOp,
     VcmpOp,
+    VcmpsOp,
     VdupOp,
+    VfmaOp,
     VreduceOp,
     VscalarOp,
     VselOp,
+    VselsOp,
     VtransposeOp,
     VunaryOp,
 )
@@ -97,6 +116,21 @@ AICORE = Dialect(
         Load3dOp,
         VspreadOp,
         VtapOp,
+        CopyUbUbOp,
+        CopyL1GmOp,
+        CopyUbL1Op,
+        CopyL1UbOp,
+        CopyL0cUbOp,
+        LoadQuantOp,
+        FillOp,
+        FillL0Op,
+        VfmaOp,
+        VcmpsOp,
+        VselsOp,
+        ViotaOp,
+        VcompactOp,
+        ScalarLoadOp,
+        ScalarStoreOp,
         SetFlagOp,
         WaitFlagOp,
         PipeBarrierOp,

@@ -8,6 +8,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.aicore.maps import Load3dOp
 from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
@@ -68,7 +69,14 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
             subject=subject,
             location=op.source,
         )
-    if isinstance(op, LoadL0aOp):
+    arches = op.needed_arches()
+    if arches and target.arch not in arches:
+        raise CompileError(
+            f"is of arch {' and '.join(arches)}, expected one of arch {target.arch}",
+            subject=subject,
+            location=op.source,
+        )
+    if isinstance(op, LoadL0aOp | Load3dOp):
         written: SSAValue = op.written
         layout = tile_of(written).layout
         if layout != target.l0a_layout:

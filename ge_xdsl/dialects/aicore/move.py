@@ -7,11 +7,13 @@ Paths of arch 2201: UB and L1 are not connected, and L0C drains to GM only throu
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import gcd
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.op import Index, Instruction
+from ge_xdsl.dialects.aicore.structure import ForOp
 from ge_xdsl.dialects.aicore.types import BLOCK_ROWS, UB_ALIGN, padded, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets.cost import Work
@@ -20,7 +22,7 @@ L2_HINT = ("normal", "bypass")
 """Whether what a copy reads stays in L2; data that is read once need not push out other data."""
 
 
-class _Copy(Instruction):
+class Copy(Instruction):
     """dst[:r, :c] = src[...]: one element type, a window in the larger tile.
 
     C1: both tiles have one element type. C2: the sizes fit the smaller tile.
@@ -35,7 +37,7 @@ class _Copy(Instruction):
         self.check_fits("src" if self.window == "dst" else "dst", self.sizes)  # C2
 
 
-class CopyGmL1Op(_Copy):
+class CopyGmL1Op(Copy):
     """GM -> L1. A row-major matrix is cut into the blocks of layout nz on the way (nd2nz).
 
     Weights in layout zn are copied as they are. C3: zn goes to zn, nd to the others.
@@ -65,7 +67,7 @@ class CopyGmL1Op(_Copy):
         return Work("gm_l1", bytes=rows * cols * size, rows=rows, size=size)
 
 
-class CopyGmUbOp(_Copy):
+class CopyGmUbOp(Copy):
     """GM -> UB, row-major, every row at a multiple of 32 bytes."""
 
     name = "aicore.copy_gm_ub"
@@ -81,14 +83,35 @@ class CopyGmUbOp(_Copy):
         return Work("gm_ub", bytes=sizes[0] * sizes[1] * size, rows=count, size=size)
 
 
-class CopyUbGmOp(_Copy):
-    """UB -> GM, row-major."""
+ATOMIC = ("none", "add", "max", "min")
+"""What a store does with what GM holds: take its place, or join with it."""
+ATOMIC_ELEMENTS = ("f32", "f16", "bf16", "i32", "i16", "i8")
+
+
+def check_atomic(op: Instruction) -> None:
+    """Raise VerifyException unless GM can join elements of the type."""
+    element = op.tile_type("dst").element
+    if op.option("atomic") != "none" and element not in ATOMIC_ELEMENTS:
+        known = ", ".join(ATOMIC_ELEMENTS)
+        raise VerifyException(f"joins {element} in gm, expected one of {known}")
+
+
+class CopyUbGmOp(Copy):
+    """UB -> GM, row-major; `atomic` joins the elements with those in GM.
+
+    An output that is added to is all zero at first. C3: GM can join elements of the type.
+    """
 
     name = "aicore.copy_ub_gm"
     pipe = "MTE3"
     tiles = ("src", "dst")
     spaces = {"src": ("ub:nd",), "dst": ("gm:nd",)}
     window = "dst"
+    options = {"atomic": ATOMIC}
+
+    def check(self) -> None:
+        super().check()
+        check_atomic(self)  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
@@ -139,11 +162,37 @@ def bursts(gm: SSAValue, sizes: Sequence[int]) -> int:
     return 1 if pitch == cols and cols * tile.size % UB_ALIGN == 0 else rows
 
 
+def check_whole_blocks(op: Instruction, name: str) -> None:
+    """Raise VerifyException when a known offset in a tile is not at the start of a block.
+
+    The origin of a loop is known to be a multiple of its step.
+    """
+    for offset, block in zip(op.offsets, op.tile_type(name).blocks, strict=True):
+        step = known_multiple(offset)
+        if step % block:
+            what = "offset" if isinstance(offset, int) else "the step of an offset"
+            raise VerifyException(
+                f"{what} is {step} in '{name}', expected a multiple of {block}: whole blocks"
+            )
+
+
+def known_multiple(offset: Index) -> int:
+    """A number that divides the offset for certain; 0 when nothing is known of it."""
+    if isinstance(offset, int):
+        return offset
+    block = offset.owner
+    loop = block.parent_op() if isinstance(block, Block) else None
+    if isinstance(loop, ForOp) and isinstance(offset, BlockArgument) and offset.index % 2 == 0:
+        base = loop.bases[offset.index // 2]
+        return gcd(loop.steps[offset.index // 2], known_multiple(base))
+    return 0
+
+
 class _Load(Instruction):
     """L1 -> L0 by whole blocks. The window stands in L1's own rows and columns.
 
-    C1: one element type. C2: the sizes fit L0. With `transpose` the L1 tile holds the transposed
-    matrix; sizes are those of the L0 tile.
+    C1: one element type. C2: the sizes fit L0. C3: the window starts at a whole block. With
+    `transpose` the L1 tile holds the transposed matrix; sizes are those of the L0 tile.
     """
 
     pipe = "MTE1"
@@ -158,6 +207,7 @@ class _Load(Instruction):
                 f"elements are {src.element} and {dst.element}, expected one element type"
             )
         self.check_fits("dst", self.sizes)  # C2
+        check_whole_blocks(self, "src")  # C3
 
     def loaded_bytes(self, sizes: Sequence[int]) -> int:
         """Bytes of the whole blocks that are moved."""

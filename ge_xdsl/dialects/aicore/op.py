@@ -86,10 +86,18 @@ class Instruction(Operation, Located):
     """The tile that the offsets select from; no offsets when ''."""
     rank: ClassVar[int] = 2
     """How many sizes there are."""
+    gives_index: ClassVar[bool] = False
+    """Whether the op gives an index, in place of writing a tile."""
+    arches: ClassVar[tuple[str, ...]] = ()
+    """The architectures that have the instruction; all, when none is named."""
     options: ClassVar[Mapping[str, Any]] = {}
     """Option name -> allowed words, `bool` for a flag, `float` or `list` of integers."""
 
     # The contract of a subclass
+
+    def needed_arches(self) -> Sequence[str]:
+        """The architectures that have the instruction with these operands; all, when empty."""
+        return self.arches
 
     def check(self) -> None:
         """Raise VerifyException for what the shared checks do not see."""
@@ -178,8 +186,9 @@ class Instruction(Operation, Located):
 
     def verify_(self) -> None:
         names = self.tile_names()
-        if self.results:
-            raise VerifyException(f"has {len(self.results)} results, expected none")
+        if len(self.results) != self.gives_index:
+            wanted = "one" if self.gives_index else "none"
+            raise VerifyException(f"has {len(self.results)} results, expected {wanted}")
         if len(self.operands) < len(names):
             raise VerifyException(f"has {len(self.operands)} operands, expected {len(names)} tiles")
         for name in names:
@@ -238,6 +247,7 @@ class Instruction(Operation, Located):
     # Assembly
 
     def print(self, printer: Printer) -> None:
+        """The tiles, sizes, trailing indices, options and types."""
         for i, name in enumerate(self.tile_names()):
             printer.print_string(", " if i else " ")
             printer.print_ssa_value(self.tile(name))
@@ -277,8 +287,8 @@ class Instruction(Operation, Located):
                 sizes = parse_indices(parser)
                 break
             tiles.append(operand)
-            if len(tiles) <= len(cls.tiles) and cls.window == cls.tiles[len(tiles) - 1]:
-                offsets = parse_indices(parser)
+            if cls.window == cls.tiles[-1]:
+                offsets = _optional_indices(parser) or offsets
         at: list[UnresolvedOperand] = []
         if parser.parse_optional_keyword("at"):
             at = parser.parse_comma_separated_list(
@@ -362,11 +372,20 @@ def print_indices(printer: Printer, values: Sequence[Index]) -> None:
 
 
 def parse_indices(parser: Parser) -> list[int | UnresolvedOperand]:
-    def one() -> int | UnresolvedOperand:
-        operand = parser.parse_optional_unresolved_operand()
-        return parser.parse_integer() if operand is None else operand
+    return parser.parse_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: _index_or_number(parser)
+    )
 
-    return parser.parse_comma_separated_list(parser.Delimiter.SQUARE, one)
+
+def _optional_indices(parser: Parser) -> list[int | UnresolvedOperand] | None:
+    return parser.parse_optional_comma_separated_list(
+        parser.Delimiter.SQUARE, lambda: _index_or_number(parser)
+    )
+
+
+def _index_or_number(parser: Parser) -> int | UnresolvedOperand:
+    operand = parser.parse_optional_unresolved_operand()
+    return parser.parse_integer() if operand is None else operand
 
 
 def integer_of(op: Operation, name: str) -> int:

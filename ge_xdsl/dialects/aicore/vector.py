@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.types import ELEMENT_BYTES, UB_ALIGN, Tile, padded
 from ge_xdsl.targets.cost import Work
 
@@ -31,13 +32,32 @@ CASTS = frozenset(
         ("i32", "i64"),
         ("i64", "i32"),
         ("i1", "f16"),
+        ("i8", "f16"),
+        ("ui8", "f16"),
+        ("f16", "i8"),
+        ("f16", "ui8"),
+        ("f16", "i16"),
+        ("i16", "f16"),
+        ("i16", "f32"),
+        ("f32", "i16"),
+        ("i32", "i16"),
+        ("bf16", "i32"),
+        ("f32", "f32"),
         ("f16", "i1"),
     }
 )
 """The conversions that the unit has (of those that the lowering uses)."""
 
 
-class _Vector(Instruction):
+BITWISE = ("i16",)
+"""The element types of and, or and not."""
+SHIFTED = ("i16", "i32")
+"""The element types of shl and shr."""
+ROUNDINGS = ("rint", "floor", "ceil", "trunc", "round")
+"""Ways to round to a whole number."""
+
+
+class Vector(Instruction):
     """Elementwise on dst[:r, :c]; source and destination may be the same tile.
 
     C1: the element type is one that the unit computes in. C2: all tiles have one element type.
@@ -79,26 +99,40 @@ def vector_work(op: str, sizes: Sequence[int], size: int, two_sources: bool = Fa
     return Work("vector", elements=rows * cols, size=size, op=op, two_sources=two_sources)
 
 
-class VunaryOp(_Vector):
+class VunaryOp(Vector):
     """dst = kind(src)"""
 
     name = "aicore.vunary"
     tiles = ("src", "dst")
     spaces = {"src": UB, "dst": UB}
-    options = {"kind": ("abs", "relu", "exp", "ln", "sqrt", "rsqrt", "rec", "copy")}
+    options = {"kind": ("abs", "relu", "exp", "ln", "sqrt", "rsqrt", "rec", "copy", "not")}
 
     def allowed(self) -> Sequence[str]:
-        return tuple(ELEMENT_BYTES) if self.option("kind") == "copy" else self.computes
+        kind = self.option("kind")
+        if kind == "not":
+            return BITWISE
+        return tuple(ELEMENT_BYTES) if kind == "copy" else self.computes
+
+    def work(self, sizes: Sequence[int]) -> Work:
+        kind = "abs" if self.option("kind") == "not" else self.option("kind")
+        return vector_work(kind, sizes, self.tile_type("dst").size)
 
 
-class VbinaryOp(_Vector):
+class VbinaryOp(Vector):
     """dst = kind(a, b)"""
 
     name = "aicore.vbinary"
     tiles = ("a", "b", "dst")
     spaces = {"a": UB, "b": UB, "dst": UB}
-    options = {"kind": ("add", "sub", "mul", "div", "max", "min")}
+    options = {"kind": ("add", "sub", "mul", "div", "max", "min", "and", "or")}
     computes = ARITHMETIC
+
+    def kind(self) -> str:
+        word = self.option("kind")
+        return "add" if word in ("and", "or") else word
+
+    def allowed(self) -> Sequence[str]:
+        return BITWISE if self.option("kind") in ("and", "or") else self.computes
 
     def check(self) -> None:
         super().check()
@@ -107,14 +141,52 @@ class VbinaryOp(_Vector):
             raise VerifyException(f"divides in {element}, expected f16 or f32")
 
 
-class VscalarOp(_Vector):
-    """dst = kind(src, value), the value rounded to the element type first."""
+class VfmaOp(Vector):
+    """dst = kind(a, b, dst): muladddst a b + dst, muladd a dst + b, muladdrelu relu of that,
+    addrelu relu(a + b), subrelu relu(a - b); each step is rounded to the element type.
+    """
+
+    name = "aicore.vfma"
+    tiles = ("a", "b", "dst")
+    spaces = {"a": UB, "b": UB, "dst": UB}
+    options = {"kind": ("muladddst", "muladd", "muladdrelu", "addrelu", "subrelu")}
+
+    def kind(self) -> str:
+        return "muladd" if self.option("kind") == "muladddst" else "add"
+
+    def read(self) -> list[SSAValue]:
+        found = super().read()
+        return [*found, self.written] if self.option("kind").startswith("muladd") else found
+
+
+class VscalarOp(Vector):
+    """dst = kind(src, value), the value rounded to the element type first.
+
+    lrelu is src, times value where src is negative; axpy is src value + dst; shl and shr move the
+    bits of integers, shr keeps the sign.
+    """
 
     name = "aicore.vscalar"
     tiles = ("src", "dst")
     spaces = {"src": UB, "dst": UB}
-    options = {"kind": ("adds", "muls", "maxs", "mins"), "value": float}
+    options = {
+        "kind": ("adds", "muls", "maxs", "mins", "lrelu", "axpy", "shl", "shr"),
+        "value": float,
+    }
     computes = ARITHMETIC
+
+    def kind(self) -> str:
+        word: str = self.option("kind")
+        return {"lrelu": "relu", "axpy": "add", "shl": "muls", "shr": "muls"}.get(word, word)
+
+    def allowed(self) -> Sequence[str]:
+        kind = self.option("kind")
+        if kind in ("shl", "shr"):
+            return SHIFTED
+        return FLOAT_ARITHMETIC if kind in ("lrelu", "axpy") else self.computes
+
+    def read(self) -> list[SSAValue]:
+        return [*super().read(), self.written] if self.option("kind") == "axpy" else super().read()
 
     def check(self) -> None:
         super().check()
@@ -122,15 +194,20 @@ class VscalarOp(_Vector):
             raise VerifyException("option 'value' is missing, it is required")
 
 
-class VcastOp(_Vector):
+class VcastOp(Vector):
     """dst = src in dst's element type, rounded to nearest even (towards zero to an integer).
 
-    C1: the unit has the conversion. C3: the sizes fit both tiles.
+    `round` selects another way to a whole number: rint (halves to even), floor, ceil, trunc or
+    round (halves away from zero). f32 to f32 gives whole numbers and needs it. C1: the unit has
+    the conversion. C3: the sizes fit both tiles. C4: a way where one is needed, none but to an
+    integer or from f32 to f32.
     """
 
     name = "aicore.vcast"
     tiles = ("src", "dst")
     spaces = {"src": UB, "dst": UB}
+
+    options = {"round": ROUNDINGS}
 
     def kind(self) -> str:
         return "cast"
@@ -140,11 +217,16 @@ class VcastOp(_Vector):
         if pair not in CASTS:  # C1
             known = ", ".join(f"{a} to {b}" for a, b in sorted(CASTS))
             raise VerifyException(f"casts {pair[0]} to {pair[1]}, expected one of {known}")
+        chosen = "round" in self.properties
+        if chosen and not (pair[1].startswith(("i", "ui")) or pair == ("f32", "f32")):  # C4
+            raise VerifyException(f"rounds {pair[0]} to {pair[1]}, expected it to an integer")
+        if pair == ("f32", "f32") and not chosen:  # C4
+            raise VerifyException("option 'round' is missing, it is required from f32 to f32")
         for name in self.tile_names():
             self.check_fits(name, self.sizes)  # C3
 
 
-class VdupOp(_Vector):
+class VdupOp(Vector):
     """dst = value everywhere in the valid part."""
 
     name = "aicore.vdup"
@@ -162,7 +244,7 @@ class VdupOp(_Vector):
             raise VerifyException("option 'value' is missing, it is required")
 
 
-class VbrcOp(_Vector):
+class VbrcOp(Vector):
     """dst = src repeated along the dimensions in which src has one element.
 
     C2: one element type. C3: the sizes fit the destination. C4: a dimension of src is 1 or as
@@ -189,7 +271,7 @@ class VbrcOp(_Vector):
             )
 
 
-class VcmpOp(_Vector):
+class VcmpOp(Vector):
     """dst = a kind b, a bit per element; NaN is unequal to all.
 
     C1: a and b have one element type, f16 or f32, and dst is of bits. C3: the sizes fit.
@@ -211,7 +293,31 @@ class VcmpOp(_Vector):
             self.check_fits(name, self.sizes)  # C3
 
 
-class VselOp(_Vector):
+class VcmpsOp(Vector):
+    """dst = src kind value, a bit per element; NaN is unequal to all.
+
+    C1: src is f16 or f32 and dst of bits. C3: the sizes fit. C4: a value.
+    """
+
+    name = "aicore.vcmps"
+    tiles = ("src", "dst")
+    spaces = {"src": UB, "dst": UB}
+    options = {"kind": ("eq", "ne", "lt", "le", "gt", "ge"), "value": float}
+
+    def kind(self) -> str:
+        return "compare"
+
+    def check(self) -> None:
+        src, dst = (self.tile_type(name).element for name in self.tiles)
+        if src not in FLOAT_ARITHMETIC or dst != "bit":  # C1
+            raise VerifyException(f"compares {src} to {dst}, expected f16 or f32 to bit")
+        for name in self.tiles:
+            self.check_fits(name, self.sizes)  # C3
+        if "value" not in self.properties:  # C4
+            raise VerifyException("option 'value' is missing, it is required")
+
+
+class VselOp(Vector):
     """dst = a where the bit of mask is set, else b: elements are moved as they are.
 
     C1: mask is of bits, a, b and dst of one element type of 2 or 4 bytes. C3: the sizes fit.
@@ -236,35 +342,67 @@ class VselOp(_Vector):
             self.check_fits(name, self.sizes)  # C3
 
 
-class VreduceOp(_Vector):
+class VselsOp(Vector):
+    """dst = src where the bit of mask is set, else value.
+
+    C1: mask is of bits, src and dst of one element type, f16 or f32. C3: the sizes fit.
+    C4: a value.
+    """
+
+    name = "aicore.vsels"
+    tiles = ("mask", "src", "dst")
+    spaces = {"mask": UB, "src": UB, "dst": UB}
+    options = {"value": float}
+
+    def kind(self) -> str:
+        return "select"
+
+    def check(self) -> None:
+        mask, src, dst = (self.tile_type(name).element for name in self.tiles)
+        if mask != "bit" or src != dst or src not in FLOAT_ARITHMETIC:  # C1
+            raise VerifyException(f"selects {src} to {dst} by {mask}, expected f16 or f32 by bit")
+        for name in self.tiles:
+            self.check_fits(name, self.sizes)  # C3
+        if "value" not in self.properties:  # C4
+            raise VerifyException("option 'value' is missing, it is required")
+
+
+class VreduceOp(Vector):
     """dst[:r, :1] (axis = cols) or dst[:1, :c] (axis = rows) = the kind over src[:r, :c].
 
-    Rows that are longer than a repeat are folded to one first, then a repeat is reduced to one
-    element; sums go in pairs. C1: f16 or f32. C2: one element type. C3: the sizes fit src, and
-    what is left of them dst.
+    axis = all gives dst[:1, :1]. Rows that are longer than a repeat are folded to one first, then
+    a repeat is reduced to one element; sums go in pairs. C1: f16, f32 or i32. C2: one element type.
+    C3: the sizes fit src, and what is left of them dst.
     """
 
     name = "aicore.vreduce"
     tiles = ("src", "dst")
     spaces = {"src": UB, "dst": UB}
-    options = {"kind": ("sum", "max", "min"), "axis": ("cols", "rows")}
+    options = {"kind": ("sum", "max", "min", "prod"), "axis": ("cols", "rows", "all")}
+
+    def left(self, r: Index, c: Index) -> tuple[Index, Index]:
+        """The sizes that are left of r x c."""
+        axis = self.option("axis")
+        return (r if axis == "cols" else 1, c if axis == "rows" else 1)
 
     def check(self) -> None:
         src, dst = (self.tile_type(name).element for name in self.tiles)
-        if src not in FLOAT_ARITHMETIC or src != dst:  # C1 C2
-            raise VerifyException(f"reduces {src} to {dst}, expected f16 to f16 or f32 to f32")
+        if src not in (*FLOAT_ARITHMETIC, "i32") or src != dst:  # C1 C2
+            raise VerifyException(f"reduces {src} to {dst}, expected f16, f32 or i32 to itself")
         self.check_fits("src", self.sizes)  # C3
         r, c = self.sizes
-        self.check_fits("dst", (r, 1) if self.option("axis") == "cols" else (1, c))
+        self.check_fits("dst", self.left(r, c))
 
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
+        if self.option("axis") == "all":
+            return Work("reduce", elements=sizes[0] * sizes[1], rows=1, size=size, op="reduce")
         if self.option("axis") == "rows":
             return vector_work("add", (max(sizes[0] - 1, 1), sizes[1]), size, True)
         return Work("reduce", elements=sizes[0] * sizes[1], rows=sizes[0], size=size, op="reduce")
 
 
-class VtransposeOp(_Vector):
+class VtransposeOp(Vector):
     """dst[:c, :r] = src[:r, :c] turned, by blocks of 16 x 16.
 
     C1: elements of 1, 2 or 4 bytes. C2: one element type. C3: the sizes fit.
