@@ -123,7 +123,7 @@ class IfOp(_ControlOp):
     """output = then_branch(input) if cond else else_branch(input).
 
     A cond of one element is true when it is not 0, another when it has elements. Where the
-    branches give different dimensions, the result's are unknown. C1: both branches have one block
+    branches give different dimensions, the result's are unknown, unless cond is a constant. C1: both branches have one block
     with the types of input as arguments. C2: both end with ge.yield. C3: their outputs have equal
     counts and element types. C4: branches read nothing from outside.
     """
@@ -138,7 +138,12 @@ class IfOp(_ControlOp):
 
     def infer(self, cond: Tensor, input: list[Tensor]) -> list[Tensor]:
         branches = ((self.then_branch, "then_branch"), (self.else_branch, "else_branch"))
-        return merged_branches(branches, input)
+        found = merged_branches(branches, input)
+        known = self.constant("cond")
+        if known is None:
+            return found
+        holds = bool(known.reshape(-1)[0]) if known.size == 1 else known.size > 0
+        return yields_of(*branches[0 if holds else 1])
 
 
 class StatelessIfOp(IfOp):

@@ -49,14 +49,12 @@ def convolution(op: GroupedConvolution, g: Graph) -> str:
     shape, kernel = g.tensor(x).shape, g.tensor(weight).shape
     if op.data_format not in CHANNELS_FIRST or op.filter_axes(g.tensor(weight))[:2] != (0, 1):
         raise NoFormError(f"data_format is {op.data_format}")
-    if g.dtype(x) not in FLOATS or shape is None or kernel is None:
+    if g.dtype(x) not in FLOATS or kernel is None:
         raise NoFormError("x or filter are no floats of a known rank")
-    if DYNAMIC in (shape[1], kernel[1]) and op.groups == 1:
-        groups = 1 if shape[1] == DYNAMIC and kernel[1] == DYNAMIC else 0
-    else:
-        groups = op.group_count(shape[1], kernel[1])
-    if not groups:
-        raise NoFormError("the number of groups is not known")
+    shape = (DYNAMIC,) * len(kernel) if shape is None else shape
+    # of unknown channels onnxruntime finds out that they are not those of one group
+    unknown = DYNAMIC in (shape[1], kernel[1]) and op.groups == 1
+    groups = 1 if unknown else op.group_count(shape[1], kernel[1])
     inputs = [g.of(x), g.of(weight)]
     bias = op.operand_slot("bias")
     if isinstance(bias, SSAValue):

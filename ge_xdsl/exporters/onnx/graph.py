@@ -97,6 +97,11 @@ class Graph:
             raise NoFormError("the rank is unknown")
         return len(shape)
 
+    def is_scalar(self, value: SSAValue) -> bool:
+        """Whether a value is known to have no dimension. What has an unknown rank is taken for
+        one with dimensions: onnxruntime refuses a scalar in its place."""
+        return tensor_of(value.type).shape == ()
+
     def dims(self, value: SSAValue) -> tuple[int, ...]:
         """The dimensions of a value, which have to be known."""
         shape = tensor_of(value.type).shape

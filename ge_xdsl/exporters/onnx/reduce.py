@@ -16,7 +16,7 @@ SAME = "ReduceLogSum ReduceLogSumExp ReduceMax ReduceMean ReduceMin ReduceProd R
 
 def axes_of(op: GeOp, g: Graph) -> tuple[str, bool]:
     """The axes as an i64 vector, and whether there are none; a scalar has none to name."""
-    if not g.rank(op.operands[0]):
+    if g.is_scalar(op.operands[0]):
         raise NoFormError("x is a scalar")
     if len(op.operands) < 2:
         listed = list(op.get_attr("axes"))
@@ -86,7 +86,7 @@ def square_sum(op: GeOp, g: Graph) -> str:
 def arg(op: GeOp, g: Graph) -> str:
     """ArgMax or ArgMin, in i64"""
     x = op.operands[0]
-    if not g.rank(x):
+    if g.is_scalar(x):
         raise NoFormError("x is a scalar")
     axis = g.number(op.operands[1]) if len(op.operands) > 1 else op.get_attr("dimension")
     name = "ArgMax" if op.op_type.startswith("ArgMax") else "ArgMin"
@@ -102,7 +102,7 @@ def hardmax(op: GeOp, g: Graph) -> str:
 def cumsum(op: GeOp, g: Graph) -> str:
     """CumSum"""
     x, axis = op.operands[0], op.operands[1] if len(op.operands) > 1 else None
-    if not g.rank(x):
+    if g.is_scalar(x):
         raise NoFormError("x is a scalar")
     if axis is None:
         place = g.const(op.get_attr("axis"), DataType.DT_INT64)

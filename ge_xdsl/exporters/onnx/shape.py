@@ -101,7 +101,7 @@ def concat(op: GeOp, g: Graph) -> str:
     dim = op.prototype.input_index.get("concat_dim")
     axis = op.get_attr("concat_dim") if dim is None else g.number(_one(op, "concat_dim"))
     values = _many(op)
-    if any(not g.rank(value) for value in values):
+    if any(g.is_scalar(value) for value in values):
         raise NoFormError("a scalar counts as a vector")
     return g.add("Concat", *map(g.of, values), axis=axis)
 

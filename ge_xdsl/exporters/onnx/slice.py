@@ -28,12 +28,12 @@ def strided_slice(op: GeOp, g: Graph) -> str:
     }
     inputs = [g.of(op.operands[0]), *("" if v is None else g.long(v) for v in found.values())]
     strides = found["strides"]
-    if strides is not None:
+    if strides is not None and constant_of(strides) is not None:
         steps = g.known(strides)
         if min(steps, default=1) < 0:
             inputs[2] = g.ints(_ends_backwards(op, g, found, steps))
-        if found["axes"] is None:
-            inputs[3] = g.ints(range(len(steps)))
+    if strides is not None and found["axes"] is None:
+        inputs[3] = g.ints(range(g.dims(strides)[0]))
     return g.add("Slice", *inputs)
 
 
@@ -44,7 +44,12 @@ def _ends_backwards(
 
     Declines starts that count from the end and lie before the first element, which differ.
     """
-    starts, ends, shape = g.known(found["begin"]), g.known(found["end"]), g.dims(op.operands[0])
+    begin, ends = found["begin"], g.known(found["end"])
+    given = begin is not None and constant_of(begin) is not None
+    starts = g.known(begin) if given else []
+    if min(starts, default=-1) >= -1 and max(ends) < 2**31 - 1:
+        return ends  # before the first element of no dimension, as far as is known
+    shape = g.dims(op.operands[0])
     places = list(range(len(steps))) if found["axes"] is None else g.known(found["axes"])
     sizes = [shape[place] for place in places]
     if any(start < -size for start, size in zip(starts, sizes, strict=True)):
@@ -75,8 +80,8 @@ def pad(op: GeOp, g: Graph) -> str:
     if mode not in MODES:
         raise NoFormError(f"mode is {mode}")
     known = constant_of(paddings)
-    if mode != "constant" and (known is None or int(known.min(initial=0)) < 0):
-        raise NoFormError("the pads may be negative")
+    if mode != "constant" and known is not None and int(known.min(initial=0)) < 0:
+        raise NoFormError("the pads are negative")
     if pairs:
         listed = g.known(paddings)
         where = g.ints([*listed[0::2], *listed[1::2]])

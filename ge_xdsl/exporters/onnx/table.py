@@ -12,8 +12,8 @@ from ge_xdsl.exporters.onnx.graph import Graph
 Converter: TypeAlias = Callable[[Any, Graph], "str | Sequence[str | None]"]
 """Appends the nodes of an op and gives the names of its results; raises NoFormError."""
 
-FAMILIES = ("elementwise", "activation", "matmul", "conv", "pool", "norm", "reduce", "shape",
-            "slice", "index")  # fmt: skip
+FAMILIES = ("elementwise", "activation", "matmul", "conv", "pool", "norm", "reduce", "rnn",
+            "shape", "slice", "index")  # fmt: skip
 
 
 @cache
