@@ -32,7 +32,7 @@ SLICES = frozenset(
 )
 """Each result is a strided view of x."""
 JOINS = frozenset({"Concat", "ConcatD", "ConcatV2", "ConcatV2D", "Pack"})
-TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "GatherV2"}
+TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "GatherV2", "AsStrided"}
 
 
 def reason(op: GeOp, target: Target) -> str:
@@ -106,6 +106,8 @@ def movement_of(op: GeOp) -> Movement | str:
         copies, value = found
     elif op.op_type == "Tile":
         copies = _tiled(op)
+    elif op.op_type == "AsStrided":
+        copies = _viewed(op)
     else:
         copies = _sliced(op)
     if any(copy.src and min(copy.src.strides, default=0) < 0 for copy in copies):
@@ -221,6 +223,16 @@ def _tiled(op: GeOp) -> list[Copy]:
         dims += [size // dim, dim]
         src += [0, stride]
     return [Copy(tuple(dims), Side(0, 0, tuple(src)), Side(1, 0, contiguous(dims)))]
+
+
+def _viewed(op: GeOp) -> list[Copy]:
+    """The strides that the op has."""
+    size, stride, offset = (
+        tuple(int(n) for n in array.reshape(-1))
+        for name in ("size", "stride", "storage_offset")
+        if (array := op.constant(name)) is not None
+    )
+    return [Copy(size, Side(0, sum(offset), stride), Side(1, 0, contiguous(size)))]
 
 
 def _gather_reason(op: GeOp, target: Target) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
@@ -37,12 +37,19 @@ class Builder:
         return self.results(op_type, *inputs, **attrs)[0]
 
     def results(
-        self, op_type: str, *inputs: Any, count: Sequence[int] = (), **attrs: Any
+        self,
+        op_type: str,
+        *inputs: Any,
+        count: Sequence[int] = (),
+        result_types: Sequence[Attribute] | None = None,
+        **attrs: Any,
     ) -> list[SSAValue]:
-        """All results of a new op; `count` of each dynamic output."""
+        """All results of a new op; `count` of each dynamic output, types where none is inferred."""
         like = next((v for v in _flat(inputs) if isinstance(v, SSAValue)), None)
         values = [self._value(item, like) for item in inputs]
-        made = op_class(op_type).build(*values, result_counts=count, **attrs)
+        made = op_class(op_type).build(
+            *values, result_counts=count, result_types=result_types, **attrs
+        )
         made.source = self.op.source
         self.made.append(made)
         return list(made.results)
@@ -123,13 +130,28 @@ class Builder:
         """`x` in another shape."""
         if self.shape(x) == tuple(shape):
             return x
+        known = constant_of(x)
+        if known is not None:
+            return self.array(known.reshape(shape), self.dtype(x))
         return self("Reshape", x, list(shape))
 
     def transpose(self, x: SSAValue, perm: Sequence[int]) -> SSAValue:
         """`x` with its dimensions in another order."""
         if list(perm) == list(range(len(perm))):
             return x
+        known = constant_of(x)
+        if known is not None:
+            return self.array(known.transpose(perm).copy(), self.dtype(x))
         return self("Transpose", x, list(perm))
+
+    def flip(self, x: SSAValue, axes: Sequence[int]) -> SSAValue:
+        """`x` backwards along some dimensions."""
+        known = constant_of(x)
+        if known is not None:
+            import numpy as np
+
+            return self.array(np.flip(known, tuple(axes)).copy(), self.dtype(x))
+        return self("ReverseV2", x, list(axes))
 
     def to_last(self, x: SSAValue, axis: int) -> SSAValue:
         """`x` with a dimension moved to the end."""

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from ge_xdsl.lowering.expand import activations, arithmetic, picks, reductions
+from ge_xdsl.lowering.expand import (
+    activations,
+    arithmetic,
+    images,
+    picks,
+    recurrent,
+    reductions,
+)
 from ge_xdsl.lowering.expand.builder import Expansion
 
 EXPANSIONS: dict[str, Expansion] = {
@@ -10,5 +17,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **arithmetic.EXPANSIONS,
     **reductions.EXPANSIONS,
     **picks.EXPANSIONS,
+    **images.EXPANSIONS,
+    **recurrent.EXPANSIONS,
 }
 """All expansions by op type."""
