@@ -7,6 +7,7 @@ the optimised graph in the GE interpreter. In training the backward graph runs i
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
@@ -16,6 +17,9 @@ from ge_xdsl.errors import CompileError
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.importers.torch.reader import ImportedGraph
+
+LOG = logging.getLogger("ge_xdsl")
+"""Tells warnings of each compiled graph, and at level info what the passes did to it."""
 
 
 def backend(
@@ -62,6 +66,9 @@ class CompiledGraph:
         with modes._disable_current_modes():  # constants are real tensors, not fake ones
             self.graph: ImportedGraph = import_fx(graph_module)
         self.report = ge_xdsl.optimize(self.graph.module, options=options)
+        for line in (*self.report.messages, *self.report.failures):
+            LOG.warning(line)
+        LOG.info(self.report)
 
     def __call__(self, arguments: list[Any]) -> list[Any]:
         from ge_xdsl.dialects.ge.graph import main_function

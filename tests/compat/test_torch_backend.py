@@ -1,6 +1,11 @@
 """`torch.compile(backend="ge_xdsl")`: numbers of eager torch, recompilation, state, user passes."""
 
 import copy
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -241,6 +246,51 @@ def test_user_passes_run(graphs, tmp_path, monkeypatch):
     assert "Sigmoid" not in op_types(graph)
     applied = {rule["pass"]: rule["applied"] for rule in graph.report.statistics}
     assert applied["SigmoidToTanh"] == 1
+
+
+def test_the_example(monkeypatch):
+    """A user of it sees that the pass worked, and equal numbers."""
+    root = Path(__file__).parents[2]
+    path = root / "examples" / "passes" / "matmul_add_gemm.py"
+    done = subprocess.run(
+        [sys.executable, root / "examples" / "torch_forward.py"],
+        env={**os.environ, "ASCEND_GE_PY_PASS_PATH": str(path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    name = "PythonMatMulAddToGemmPass"
+    assert re.search(rf"^{name}: {name}_matmul_add_pattern rewrote 1$", done.stderr, re.M)
+    assert re.fullmatch(r"largest difference from eager torch: \S+e-\d+\n", done.stdout)
+
+
+NOISY = """
+from ge.es.all import Sigmoid
+from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
+
+
+@register_fusion_pass(name="Noisy", stage=PassStage.BEFORE_INFER_SHAPE)
+class Noisy(PatternFusionPass):
+    @pattern
+    def sigmoid(self, inputs):
+        return Sigmoid(inputs[0])
+
+    def meet_requirements(self, match):
+        return match.no_such_thing
+
+    def replacement(self, inputs):
+        return Sigmoid(inputs[0])
+"""
+
+
+def test_warnings_are_logged(tmp_path, monkeypatch, caplog):
+    path = tmp_path / "noisy.py"
+    path.write_text(NOISY)
+    monkeypatch.setenv("ASCEND_GE_PY_PASS_PATH", str(path))
+    compiled(torch.sigmoid)(normal(3))
+    (record,) = [r for r in caplog.records if r.name == "ge_xdsl" and r.levelname == "WARNING"]
+    assert "no_such_thing" in record.getMessage()
 
 
 def test_refusals():

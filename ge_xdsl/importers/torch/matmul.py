@@ -4,15 +4,22 @@ from __future__ import annotations
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.importers.torch.builder import TorchBuilder
 from ge_xdsl.importers.torch.call import Call
 from ge_xdsl.importers.torch.elementwise import base_of
 from ge_xdsl.importers.torch.table import Converter
 
 
+def _of_matrices(g: TorchBuilder, x: SSAValue) -> str:
+    """MatMul, as the torch backend of CANN emits; MatMulV2 for the integers that only it takes."""
+    return "MatMulV2" if g.dtype(x) in (DataType.DT_INT8, DataType.DT_INT4) else "MatMul"
+
+
 def product(call: Call, g: TorchBuilder) -> SSAValue:
-    """MatMulV2 of matrices"""
-    return g.op("MatMulV2", call.value("self"), call.value("mat2"))
+    """MatMul of matrices"""
+    x = call.value("self")
+    return g.op(_of_matrices(g, x), x, call.value("mat2"))
 
 
 def batch_product(call: Call, g: TorchBuilder) -> SSAValue:
@@ -21,7 +28,7 @@ def batch_product(call: Call, g: TorchBuilder) -> SSAValue:
 
 
 def add_product(call: Call, g: TorchBuilder) -> SSAValue:
-    """beta * self + alpha * product: a bias vector is MatMulV2's own, else Add"""
+    """beta * self + alpha * product: a bias vector is MatMul's own, else Add"""
     bias, alpha, beta = call.value("self"), call.number("alpha"), call.number("beta")
     batched = base_of(call) == "baddbmm"
     left, right = (
@@ -30,8 +37,8 @@ def add_product(call: Call, g: TorchBuilder) -> SSAValue:
     if not batched and alpha == 1 and beta == 1 and len(g.shape(bias) or ()) == 1:
         shape = g.shape(bias)
         if shape == call.shape[-1:]:
-            return g.op("MatMulV2", left, right, bias)
-    found = g.part("BatchMatMulV2" if batched else "MatMulV2", left, right)
+            return g.op(_of_matrices(g, left), left, right, bias)
+    found = g.part("BatchMatMulV2" if batched else _of_matrices(g, left), left, right)
     if alpha != 1:
         found = g.part("Mul", found, g.like(alpha, found))
     if beta == 0:  # what stands in self does not count, not even NaN
@@ -42,10 +49,10 @@ def add_product(call: Call, g: TorchBuilder) -> SSAValue:
 
 
 def linear(call: Call, g: TorchBuilder) -> SSAValue:
-    """BatchMatMulV2, or MatMulV2 of matrices, with the transposed weight, and Add of the bias"""
+    """BatchMatMulV2, or MatMul of matrices, with the transposed weight, and Add of the bias"""
     x, weight, bias = call.value("input"), call.value("weight"), call.optional("bias")
     if len(g.shape(x) or ()) == 2:
-        return g.op("MatMulV2", x, weight, bias, transpose_x2=True)
+        return g.op(_of_matrices(g, x), x, weight, bias, transpose_x2=True)
     found = g.part("BatchMatMulV2", x, weight, adj_x2=True)
     return found if bias is None else g.op("Add", found, bias)
 
