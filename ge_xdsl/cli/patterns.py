@@ -66,7 +66,7 @@ def rules_text(user_pass: UserPass, contents: Contents, taken: set[str]) -> Sequ
         taken.add(name)
         hook, pattern = f"{user_pass.name}.replacement", rule.pattern
         new = replacement_of(rule)
-        more = pattern.matching.notes() if isinstance(pattern, ExtendedPattern) else ()
+        more = pattern.notes() if isinstance(pattern, ExtendedPattern) else ()
         texts.append(rule_text(pattern.graph, pattern.config, hook, new, name, more))
     return texts or ["// no pattern that can match\n"]
 

@@ -118,6 +118,19 @@ def outside_use(boundary: Boundary) -> tuple[Operation, Operation] | None:
     return None
 
 
+def outside_reads(boundary: Boundary) -> list[SSAValue]:
+    """The tensors that ops inside give, no output's own op, and that are read from outside."""
+    inside = set(boundary.nodes)
+    owners = {producer(value) for value in boundary.outputs}
+    return [
+        result
+        for op in boundary.nodes
+        if op not in owners
+        for result in op.results
+        if any(user_of(use) not in inside for use in data_uses(result))
+    ]
+
+
 def tangled_input(boundary: Boundary) -> int:
     """The index of an input that depends on an output through nodes inside, -1 when none does.
 

@@ -7,7 +7,7 @@ Matching walks from the outputs backwards, so ops that no output needs are no pa
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
@@ -20,6 +20,7 @@ from ge_xdsl.dialects.ge.graph import topological_order
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.pattern.access import operands_of, producer
+from ge_xdsl.pattern.marks import Mark, marks_in
 
 Capture: TypeAlias = tuple["GeOp | BlockArgument", int]
 """A captured tensor: its node (a block argument stands for GE's Data) and output index."""
@@ -90,8 +91,16 @@ class PatternGraph:
         roots = [op for v in self.outputs if (op := producer(v)) is not None]
         return list(_breadth_first(roots))
 
-    def validate(self) -> list[str]:
-        """Why the pattern can never match (GE's checks, in their order); [] when it can."""
+    @cached_property
+    def marks(self) -> Mapping[SSAValue, Mark]:
+        """What is asked of tensors of the pattern beyond GE's rules."""
+        return marks_in(self.func.body.block)
+
+    def validate(self, dynamic_inputs: bool = False) -> list[str]:
+        """Why the pattern can never match (GE's checks, in their order); [] when it can.
+
+        `dynamic_inputs`: ops with any number of operands are allowed, which GE refuses.
+        """
         ops = [op for op in self.func.body.block.ops if isinstance(op, GeOp)]
         real = [op for op in ops if not isinstance(op, ControlEdgeOp)]
         reasons = [f"{describe(op)}: It has subgraph" for op in real if op.regions]
@@ -101,7 +110,8 @@ class PatternGraph:
                 reasons += [f"{describe(e)}: has control edge" for e in ends if e is not None]
         for op in real:
             proto = op.prototype
-            for word, ios in (("output", proto.outputs), ("input", proto.inputs)):
+            inputs = () if dynamic_inputs else proto.inputs
+            for word, ios in (("output", proto.outputs), ("input", inputs)):
                 names = [io.name for io in ios if io.kind == "dynamic"]
                 reasons += [f"{describe(op)}: '{n}' is dynamic {word}" for n in names]
         reasons += [

@@ -8,6 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import (
     BOOL,
+    COMMUTATIVE,
     FLOATS,
     INTEGERS,
     NO_NUMBERS,
@@ -49,6 +50,7 @@ class BitwiseAndOp(BitwiseBinary):
     """y = x1 & x2"""
 
     name = "ge.BitwiseAnd"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 & x2
@@ -58,6 +60,7 @@ class BitwiseOrOp(BitwiseBinary):
     """y = x1 | x2"""
 
     name = "ge.BitwiseOr"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 | x2
@@ -67,6 +70,7 @@ class BitwiseXorOp(BitwiseBinary):
     """y = x1 ^ x2"""
 
     name = "ge.BitwiseXor"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 ^ x2

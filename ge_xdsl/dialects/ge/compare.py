@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import BOOL, one_element_type, require
+from ge_xdsl.dialects.ge.elements import BOOL, COMMUTATIVE, one_element_type, require
 from ge_xdsl.dialects.ge.elementwise import broadcast_result
 from ge_xdsl.dialects.ge.fields import operand, result
 from ge_xdsl.dialects.ge.op import GeOp
@@ -36,6 +36,7 @@ class EqualOp(Comparison):
     """y = x1 == x2"""
 
     name = "ge.Equal"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 == x2
@@ -45,6 +46,7 @@ class NotEqualOp(Comparison):
     """y = x1 != x2"""
 
     name = "ge.NotEqual"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 != x2
@@ -93,6 +95,7 @@ class LogicalAndOp(Comparison):
     """
 
     name = "ge.LogicalAnd"
+    traits = COMMUTATIVE
 
     def infer(self, x1: Tensor, x2: Tensor) -> Tensor:
         one_element_type(x1, x2)  # C2
@@ -107,6 +110,7 @@ class LogicalOrOp(Comparison):
     """y = x1 or x2; a number that is not 0 is true."""
 
     name = "ge.LogicalOr"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return (x1 != 0) | (x2 != 0)

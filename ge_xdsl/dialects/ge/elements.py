@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
+from xdsl.irdl import traits_def
+from xdsl.traits import Commutative, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.types import FLOATS, HALVES, DataType, Tensor, numpy_dtype
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ge_xdsl.dialects.ge.types import Array
+
+COMMUTATIVE = traits_def(Pure(), Commutative())
+"""The traits of an op with f(x1, x2) = f(x2, x1)."""
 
 _SIGNED = {
     8: DataType.DT_INT8,

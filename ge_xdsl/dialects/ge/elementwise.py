@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import (
+    COMMUTATIVE,
     FLOATS,
     as_float,
     compute_dtype,
@@ -70,6 +71,7 @@ class AddOp(Binary):
     """y = x1 + x2; or for booleans, integers wrap, strings are joined."""
 
     name = "ge.Add"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         return x1 + x2
@@ -88,6 +90,7 @@ class MulOp(Promoting):
     """y = x1 * x2; and for booleans, integers wrap."""
 
     name = "ge.Mul"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         x1, x2 = self.common(x1, x2)
@@ -197,6 +200,7 @@ class MaximumOp(Binary):
     """y = max(x1, x2), NaN where one is NaN."""
 
     name = "ge.Maximum"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         import numpy as np
@@ -208,6 +212,7 @@ class MinimumOp(Binary):
     """y = min(x1, x2), NaN where one is NaN."""
 
     name = "ge.Minimum"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         import numpy as np
@@ -219,6 +224,7 @@ class SquaredDifferenceOp(Binary):
     """y = (x1 - x2)^2"""
 
     name = "ge.SquaredDifference"
+    traits = COMMUTATIVE
 
     def evaluate(self, x1: Array, x2: Array) -> Array:
         import numpy as np

@@ -26,14 +26,20 @@ from ge_xdsl.compat.ge.passes.values import (
 )
 from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.names import describe, describe_value
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.errors import CompileError, Location, PassError
 from ge_xdsl.passes.loader import cause_of, user_line
 from ge_xdsl.passes.registry import Contents, Runner, StageRun, running
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, decompose, run_ge
-from ge_xdsl.pattern.extended import ATTRIBUTE, ExtendedPattern, Matching
+from ge_xdsl.pattern.extended import (
+    ATTRIBUTE,
+    ExtendedMatch,
+    ExtendedPattern,
+    Matching,
+    extend_pattern,
+)
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match, MatcherConfig
 from ge_xdsl.pattern.rule import Declined
@@ -242,20 +248,25 @@ class _PatternAdapter(_Adapter):
         try:
             func, captures = pattern._release()
             graph = PatternGraph.from_function(func, captures)
-            compiled = compile_pattern(graph, config)
             matching = getattr(self.instance, ATTRIBUTE, None)
-            if isinstance(matching, Matching):
-                compiled = ExtendedPattern(graph, config, matching)
+            if isinstance(matching, Matching) or graph.marks:
+                compiled = extend_pattern(graph, config, matching or Matching())
+            else:
+                compiled = compile_pattern(graph, config)
         except (CompileError, RuntimeError) as error:
             text = error.message if isinstance(error, CompileError) else str(error)
             name = self.descriptor.pass_name
             self.stage.session.warn(f"pass '{name}': a pattern can never match: {text}")
             return None
-        return PatternRule(
+        rule = PatternRule(
             compiled,
             build=lambda match: self.build(match, context),
             meet=lambda match: self.meet(match, context),
         )
+        if isinstance(compiled, ExtendedPattern):
+            rule.finite = compiled.matching.finite
+            rule.many_outputs |= compiled.matching.boundary == "expose"
+        return rule
 
     def config(self) -> MatcherConfig:
         """The matcher options of the instance; raises PassError when they are of another type."""
@@ -293,7 +304,19 @@ class _PatternAdapter(_Adapter):
             result._invalidate()
         func = self.function("replacement", graph, match.root)
         self.stage.before_change()
+        if isinstance(match, ExtendedMatch):
+            self.tell_kept(match)
         return func
+
+    def tell_kept(self, match: ExtendedMatch) -> None:
+        """Note what the policy for inner tensors that something else reads costs."""
+        twice = [describe(op) for op in match.kept if op.op_type not in CONSTANT_TYPES]
+        if twice:
+            name, count = self.descriptor.pass_name, len(twice)
+            self.stage.session.warn(
+                f"pass '{name}': {', '.join(twice)} stays for other readers beside what replaces "
+                f"{describe(match.root)}, {count} node{'s' * (count > 1)} computed twice"
+            )
 
 
 class _DecomposeAdapter(_Adapter):
@@ -344,9 +367,11 @@ class _DecomposeAdapter(_Adapter):
 
 def bindings(match: Match) -> str:
     """What the inputs and nodes of a pattern stand for in a match."""
+    extended = isinstance(match, ExtendedMatch)
+    groups = match.groups if extended else [(value,) for value in match.inputs]
     inputs = [
-        f"inputs[{arg.index}] is {describe_value(value)}"
-        for arg, value in zip(match.graph.used_inputs, match.inputs, strict=True)
+        f"inputs[{arg.index}] is {' and '.join(map(describe_value, group)) or 'absent'}"
+        for arg, group in zip(match.graph.used_inputs, groups, strict=True)
     ]
     nodes = [f"{new.op_type} is {describe(old)}" for new, old in match.nodes.items()]
     return f"in the match, {', '.join([*inputs, *nodes])}"
