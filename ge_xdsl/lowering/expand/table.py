@@ -6,6 +6,7 @@ from ge_xdsl.lowering.expand import (
     activations,
     arithmetic,
     images,
+    norms,
     picks,
     recurrent,
     reductions,
@@ -18,6 +19,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **reductions.EXPANSIONS,
     **picks.EXPANSIONS,
     **images.EXPANSIONS,
+    **norms.EXPANSIONS,
     **recurrent.EXPANSIONS,
 }
 """All expansions by op type."""
