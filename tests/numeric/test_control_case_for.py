@@ -198,9 +198,16 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+CASES = REFUSED | {
+    f"stateless_{name}": (text.replace("ge.Case(", "ge.StatelessCase("), message)
+    for name, (text, message) in REFUSED.items()
+    if name.startswith("case_c")
+}
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_constraint(name):
-    text, message = REFUSED[name]
+    text, message = CASES[name]
     with pytest.raises(CompileError) as caught:
         verify(parse_module(text))
     assert caught.value.message == message

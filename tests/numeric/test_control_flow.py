@@ -257,9 +257,28 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("name", REFUSED)
+FORMS = {
+    "stateless_if": ("if", "ge.If(", "ge.StatelessIf("),
+    "_if": ("if", "ge.If(", "ge._If("),
+    "stateless_while": ("while", "ge.While(", "ge.StatelessWhile("),
+    "stateful_partitioned_call": (
+        "partitioned_call",
+        "ge.PartitionedCall(",
+        "ge.StatefulPartitionedCall(",
+    ),
+}
+CASES = REFUSED | {
+    f"{form}{name.removeprefix(stem)}": (text.replace(plain, other), message)
+    for form, (stem, plain, other) in FORMS.items()
+    for name, (text, message) in REFUSED.items()
+    if name.startswith(f"{stem}_c")
+}
+"""The refused graphs of each form of an op."""
+
+
+@pytest.mark.parametrize("name", CASES)
 def test_constraint(name):
-    text, message = REFUSED[name]
+    text, message = CASES[name]
     with pytest.raises(CompileError) as caught:
         verify(parse_module(text))
     assert caught.value.message == message

@@ -4,7 +4,6 @@ import re
 
 from op_text import check_refused
 
-from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.registry import op_class
 
 _NUMBER = re.compile(r"\bC(\d+):")
@@ -17,23 +16,9 @@ def snake(op_type):
 
 
 def stated(op_type):
-    """The constraints of an op: those of its class, else of the nearest base that has some."""
-    for cls in op_class(op_type).__mro__:
-        found = _NUMBER.findall(vars(cls).get("__doc__") or "")
-        if found:
-            return [int(n) for n in found]
-    return []
-
-
-def missing(family, cases):
-    """The constraints of a family's ops that no case `<op>_c<n>` or `<op>_c<n>_...` refuses."""
-    found = {m.group(0) for name in cases if (m := re.match(r".*?_c\d+(?=_|$)", name))}
-    return [
-        f"{snake(op)}_c{n}"
-        for op in FAMILIES[family].split()
-        for n in stated(op)
-        if f"{snake(op)}_c{n}" not in found
-    ]
+    """The constraints of an op: those of its class and of its bases, sorted."""
+    docs = [vars(cls).get("__doc__") or "" for cls in op_class(op_type).__mro__]
+    return sorted({int(n) for text in docs for n in _NUMBER.findall(text)})
 
 
 def refuse(op, message):

@@ -2,13 +2,8 @@
 
 import pytest
 
-from ge_xdsl.dialects.ge.compare import Comparison
-from ge_xdsl.dialects.ge.elementwise import Binary, Promoting
-from ge_xdsl.dialects.ge.families import FAMILIES
 from ge_xdsl.dialects.ge.graph import verify
-from ge_xdsl.dialects.ge.registry import load_all
 from ge_xdsl.dialects.ge.text import parse_module
-from ge_xdsl.dialects.ge.unary import ComplexUnary, FloatUnary
 from ge_xdsl.errors import CompileError
 
 ARGS = "%a, %b, %c, %d"
@@ -38,53 +33,8 @@ ONE_TYPE = "operands are DT_FLOAT and DT_INT32, expected one element type"
 THREE = "shapes are 2x3 and 2x3 and 4x3, expected ones that broadcast"
 
 
-def ops_of(*bases):
-    return [cls.prototype.op_type for cls in load_all() if issubclass(cls, bases)]
-
-
-PROMOTING = ops_of(Promoting)
-BINARY = [op for op in ops_of(Binary) if op not in (*PROMOTING, "Axpy")]
-COMPARISONS = [op for op in ops_of(Comparison) if op != "LogicalAnd"]
-
-
-@pytest.mark.parametrize("op", BINARY + COMPARISONS + PROMOTING, ids=lambda op: f"{op}_c1")
-def test_shapes_broadcast(op):
-    fails(op, ["2x3xf32", "4x3xf32"], "2x3xf32", BROADCAST)
-
-
-@pytest.mark.parametrize("op", BINARY + COMPARISONS, ids=lambda op: f"{op}_c2")
-def test_one_element_type(op):
-    fails(op, ["2x3xf32", "2x3xi32"], "2x3xf32", ONE_TYPE)
-
-
-@pytest.mark.parametrize("op", PROMOTING, ids=lambda op: f"{op}_c2")
-def test_types_promote(op):
-    wanted = "operands are DT_UINT64 and DT_INT8, expected a common integer type"
-    fails(op, ["2xui64", "2xi8"], "2xi64", wanted)
-    fails(
-        op,
-        ["2xf32", "2x!ge.element<DT_STRING>"],
-        "2xf32",
-        "an operand is DT_STRING, expected a number",
-    )
-
-
 REAL = "x is DT_INT32, expected a floating-point type"
 ANALYTIC = "x is DT_INT32, expected a floating-point or complex type"
-
-
-@pytest.mark.parametrize(
-    "op", [*ops_of(FloatUnary), "Power", "SoftmaxV2"], ids=lambda op: f"{op}_c1"
-)
-def test_floats_only(op):
-    fails(op, ["2x3xi32"], "2x3xi32", REAL)
-
-
-@pytest.mark.parametrize("op", [*ops_of(ComplexUnary), "Exp"], ids=lambda op: f"{op}_c1")
-def test_floats_or_complex(op):
-    fails(op, ["2x3xi32"], "2x3xi32", ANALYTIC)
-
-
 F, N, B = "2x3xf32", "2x3xi32", "2x3xi1"
 CASES = {
     "axpy_c1": ("Axpy", [F, "4x3xf32"], F, BROADCAST, "alpha = 2.0"),
@@ -315,35 +265,6 @@ CASES = {
 @pytest.mark.parametrize("name", list(CASES))
 def test_constraint(name):
     fails(*CASES[name])
-
-
-REDUCTIONS = FAMILIES["reduce"].split()
-BY_OPERAND = [op for op in REDUCTIONS if not op.endswith("D")]
-BY_ATTRIBUTE = [op for op in REDUCTIONS if op.endswith("D")]
-
-
-@pytest.mark.parametrize("op", BY_OPERAND, ids=lambda op: f"{op}_c1")
-def test_axes_are_a_list_of_integers(op):
-    fails(op, [F, "2xf32"], F, "axes is DT_FLOAT, expected DT_INT32 or DT_INT64")
-    fails(op, [F, "1x1xi32"], F, "axes is 1x1, expected rank 1")
-
-
-@pytest.mark.parametrize("op", BY_OPERAND, ids=lambda op: f"{op}_c2")
-def test_constant_axes_are_dimensions(op):
-    text = (
-        f"func.func @main(%x: tensor<{F}>) -> tensor<2xf32> {{\n"
-        "  %axes = ge.Const() {value = dense<2> : tensor<i64>} : () -> tensor<i64>\n"
-        f"  %y = ge.{op}(%x, %axes) : (tensor<{F}>, tensor<i64>) -> tensor<2xf32>\n"
-        "  func.return %y : tensor<2xf32>\n}\n"
-    )
-    with pytest.raises(CompileError) as caught:
-        verify(parse_module(text, "test.mlir"))
-    assert caught.value.message == "axis is 2, expected one in [-2, 2)"
-
-
-@pytest.mark.parametrize("op", BY_ATTRIBUTE, ids=lambda op: f"{op}_c1")
-def test_axes_attribute_names_dimensions(op):
-    fails(op, [F], "2xf32", "axis is -3, expected one in [-2, 2)", "axes = [0, -3]")
 
 
 @pytest.mark.parametrize(

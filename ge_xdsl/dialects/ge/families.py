@@ -87,7 +87,7 @@ FAMILIES: dict[str, str] = {
     "SquareSumV1 SquareSumV2 SquareSumAll ReduceMeanVariance ReduceStd ReduceStdV2 ReduceVar",
     "loss": "SoftmaxCrossEntropyWithLogits SparseSoftmaxCrossEntropyWithLogits "
     "SigmoidCrossEntropyWithLogits SigmoidCrossEntropyWithLogitsV2 SmoothL1Loss SmoothL1LossV2 "
-    "MseLoss LpLoss SoftMarginLoss BinaryCrossEntropy KLDivV2 PoissonNllLoss NLLLoss "
+    "MseLoss LpLoss SoftMarginLoss BinaryCrossEntropy KLDiv KLDivV2 PoissonNllLoss NLLLoss "
     "SoftmaxCrossEntropyLoss",
     "rearrange": "Roll ReverseV2 ReverseV2D ReverseSequence RepeatInterleave SpaceToDepth "
     "DepthToSpace",
@@ -141,6 +141,14 @@ FAMILIES: dict[str, str] = {
     "moe": "MoeGatingTopKSoftmax MoeGatingTopKSoftmaxV2 MoeGatingTopK MoeInitRouting "
     "MoeInitRoutingQuant MoeComputeExpertTokens MoeFinalizeRouting MoeFinalizeRoutingV2",
     "unfold": "Im2col Col2im Col2ImV2",
+    "second_forms": "AddV2 SubV2 MulV2 MaximumV2 CeilV2 SquareV2 TanV2 TruncV2 Log1pV2 Erfinv "
+    "AxpyV1 AxpyV2 AxpyV3 FusedMulAddNL2loss ReluV2 ReluGradV2 Cummax Cummin Complex AdaCast "
+    "TransArgb BlendFaceBgPartTwo ContinuationIndicator",
+    "state": "Assign AssignAdd AssignSub AssignVariableOp ApplyMomentum ApplyKerasMomentum "
+    "FusedMulApplyMomentumExtern ApplyAdam ApplyAdamD ApplyAdamWithAmsgrad LarsV2 LarsV2Update",
+    "collective": "HcomAllReduce HcomReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomSend "
+    "HcomReceive HcomAllToAll HcomAllToAllV",
+    "frames": "Switch RefSwitch Merge RefMerge Enter Exit NextIteration LoopCond",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",

@@ -382,7 +382,35 @@ class BinaryCrossEntropyOp(_Pair):
         return reduced_loss(loss if weight is None else loss * weight, self.reduction)
 
 
-class KLDivV2Op(_Pair):
+class _Divergence(_Pair):
+    """What both forms of the Kullback-Leibler divergence share."""
+
+    def reduced(self, x: Tensor, target: Tensor, reduction: str) -> Tensor:
+        """The result's tensor."""
+        loss = self.pair(x, target, "x and target")
+        if reduction == "batchmean":
+            return loss.with_shape(())
+        if reduction not in _REDUCTIONS:  # C3
+            raise VerifyException(
+                f"reduction is '{reduction}', expected none, sum, mean or batchmean"
+            )
+        return _with_reduction(loss, reduction)
+
+    def value(self, x: Array, target: Array, reduction: str, is_log: bool) -> Array:
+        """The result; `is_log` when target is a logarithm."""
+        import numpy as np
+
+        if is_log:
+            loss = np.exp(target) * (target - x)
+        else:
+            safe = np.where(target > 0, target, x.dtype.type(1))
+            loss = np.where(target > 0, target * (np.log(safe) - x), x.dtype.type(0))
+        if reduction == "batchmean":
+            return np.asarray(np.sum(loss) / x.dtype.type(x.shape[0] if x.ndim else 1))
+        return reduced_loss(np.asarray(loss), reduction)
+
+
+class KLDivV2Op(_Divergence):
     """y = target * (log(target) - x), 0 where target is 0, then reduced.
 
     With log_target, target is a logarithm: exp(target) * (target - x). batchmean divides the sum by
@@ -399,26 +427,31 @@ class KLDivV2Op(_Pair):
     log_target = boolean(False)
 
     def infer(self, x: Tensor, target: Tensor) -> Tensor:
-        loss = self.pair(x, target, "x and target")
-        if self.reduction == "batchmean":
-            return loss.with_shape(())
-        if self.reduction not in _REDUCTIONS:  # C3
-            raise VerifyException(
-                f"reduction is '{self.reduction}', expected none, sum, mean or batchmean"
-            )
-        return _with_reduction(loss, self.reduction)
+        return self.reduced(x, target, self.reduction)
 
     def evaluate(self, x: Array, target: Array) -> Array:
-        import numpy as np
+        return self.value(x, target, self.reduction, self.log_target)
 
-        if self.log_target:
-            loss = np.exp(target) * (target - x)
-        else:
-            safe = np.where(target > 0, target, x.dtype.type(1))
-            loss = np.where(target > 0, target * (np.log(safe) - x), x.dtype.type(0))
-        if self.reduction == "batchmean":
-            return np.asarray(np.sum(loss) / x.dtype.type(x.shape[0] if x.ndim else 1))
-        return reduced_loss(np.asarray(loss), self.reduction)
+
+class KLDivOp(_Divergence):
+    """y = target * (log(target) - x), 0 where target is 0, then reduced.
+
+    batchmean divides the sum by the first dimension. C1: x and target are floating-point tensors of
+    one element type. C2: they have one shape. C3: reduction is none, sum, mean or batchmean.
+    """
+
+    name = "ge.KLDiv"
+
+    x = operand()
+    target = operand()
+    y = result()
+    reduction = string()
+
+    def infer(self, x: Tensor, target: Tensor) -> Tensor:
+        return self.reduced(x, target, self.reduction)
+
+    def evaluate(self, x: Array, target: Array) -> Array:
+        return self.value(x, target, self.reduction, False)
 
 
 class PoissonNllLossOp(_Pair):
