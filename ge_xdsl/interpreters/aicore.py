@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 
 from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.dialects.aicore.structure import KernelOp, LaunchOp
@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 REASON = "aicore.reason"
 """Attribute of a GE op that was not lowered: why."""
+LOOPS = frozenset({"While", "StatelessWhile", "For"})
+"""Ops that run all their subgraphs; others run one of them."""
 UNCOUNTED = frozenset({"Const", "Constant", "NoOp", "control_edge", "yield"})
 """Ops that compute nothing."""
 
@@ -154,25 +156,73 @@ def kernel_of(launch: LaunchOp, kernels: Mapping[str, KernelOp]) -> KernelOp:
 
 
 def report_of(func: FuncOp, kernels: Mapping[str, KernelOp], chip: Target) -> Report:
-    """The timing of every launch and the count of every whole-tensor call of a graph."""
-    timings: list[KernelTiming] = []
-    known: dict[str, KernelTiming] = {}
-    calls: dict[str, int] = {}
-    reasons: dict[str, list[str]] = {}
-    views = 0
-    for op in func.body.block.ops:
-        if isinstance(op, LaunchOp):
-            kernel = kernel_of(op, kernels)
-            if kernel.sym_name not in known:
-                known[kernel.sym_name] = time_kernel(kernel, chip)
-            timings.append(replace(known[kernel.sym_name], ops=tuple(op.nodes)))
-        elif isinstance(op, ViewOp):
-            views += max(len(op.nodes), 1)
-        elif isinstance(op, GeOp) and op.op_type not in UNCOUNTED:
-            calls[op.op_type] = calls.get(op.op_type, 0) + 1
-            attr = op.attributes.get(REASON)
-            texts = reasons.setdefault(op.op_type, [])
-            text = attr.data if isinstance(attr, StringAttr) else "was not lowered"
-            if text not in texts:
-                texts.append(text)
-    return Report(chip.name, timings, calls, reasons, views)
+    """The timing of every launch and the count of every whole-tensor call of a graph.
+
+    Of the branches of an If or Case the one that takes longest counts, the body of a loop once.
+    """
+    return _Tally(kernels, chip).block(func.body.block).report(chip)
+
+
+class _Tally:
+    """What a block launches, calls and views."""
+
+    def __init__(
+        self,
+        kernels: Mapping[str, KernelOp],
+        chip: Target,
+        known: dict[str, KernelTiming] | None = None,
+    ) -> None:
+        self.kernels = kernels
+        self.chip = chip
+        self.known: dict[str, KernelTiming] = {} if known is None else known
+        self.timings: list[KernelTiming] = []
+        self.calls: dict[str, int] = {}
+        self.reasons: dict[str, list[str]] = {}
+        self.views = 0
+
+    def block(self, block: Block) -> _Tally:
+        """Count the ops of a block."""
+        for op in block.ops:
+            if isinstance(op, LaunchOp):
+                kernel = kernel_of(op, self.kernels)
+                if kernel.sym_name not in self.known:
+                    self.known[kernel.sym_name] = time_kernel(kernel, self.chip)
+                timing = replace(self.known[kernel.sym_name], ops=tuple(op.nodes))
+                self.timings.append(timing)
+            elif isinstance(op, ViewOp):
+                self.views += len(op.nodes)
+            elif isinstance(op, GeOp) and op.regions:
+                self.subgraphs(op)
+            elif isinstance(op, GeOp) and op.op_type not in UNCOUNTED:
+                self.call(op)
+        return self
+
+    def call(self, op: GeOp) -> None:
+        """A whole-tensor call."""
+        self.calls[op.op_type] = self.calls.get(op.op_type, 0) + 1
+        attr = op.attributes.get(REASON)
+        texts = self.reasons.setdefault(op.op_type, [])
+        text = attr.data if isinstance(attr, StringAttr) else "was not lowered"
+        if text not in texts:
+            texts.append(text)
+
+    def subgraphs(self, op: GeOp) -> None:
+        """The slowest of the branches, or all regions of a loop."""
+        parts = [
+            _Tally(self.kernels, self.chip, self.known).block(region.block)
+            for region in op.regions
+        ]
+        if op.op_type not in LOOPS:
+            parts = [max(parts, key=lambda part: sum(k.us for k in part.timings))]
+        for part in parts:
+            self.timings += part.timings
+            self.views += part.views
+            for name, count in part.calls.items():
+                self.calls[name] = self.calls.get(name, 0) + count
+            for name, texts in part.reasons.items():
+                have = self.reasons.setdefault(name, [])
+                have += [text for text in texts if text not in have]
+
+    def report(self, chip: Target) -> Report:
+        """The report of all that was counted."""
+        return Report(chip.name, self.timings, self.calls, self.reasons, self.views)

@@ -97,6 +97,7 @@ class Body:
         self.slots.update(zip(op.results, outputs, strict=True))
         varying = {i for i, slot in enumerate(inputs) if slot not in self.fixed}
         step = Step(op, inputs, outputs, varying)
+        step.others = self.others
         if not varying and _is_fixed(op):
             self.fixed.update(outputs)
             self.first.append(step)
@@ -206,7 +207,7 @@ class Step:
 
     __slots__ = (
         "array_type", "bodies", "dead", "dtypes", "fixed_operands", "found", "inputs", "op",
-        "outputs", "read", "remembers", "runner", "seen", "shapes", "varying", "widens",
+        "others", "outputs", "read", "remembers", "runner", "seen", "shapes", "varying", "widens",
     )  # fmt: skip
 
     def __init__(self, op: GeOp, inputs: list[int], outputs: list[int], varying: set[int]) -> None:
@@ -218,6 +219,7 @@ class Step:
         self.inputs = inputs
         self.outputs = outputs
         self.dead: list[int] = []
+        self.others: Others | None = None
         self.runner = RUNNERS.get(op.op_type)
         self.bodies: dict[Block, Body] = {}
         self.fixed_operands = op.prototype.fixed_operands >= 0
@@ -280,7 +282,7 @@ class Step:
         """A subgraph's block, made ready when it is first run."""
         body = self.bodies.get(block)
         if body is None:
-            body = self.bodies[block] = Body(block)
+            body = self.bodies[block] = Body(block, self.others)
         return body.run(inputs)
 
     def check(self, arrays: Sequence[Array]) -> None:

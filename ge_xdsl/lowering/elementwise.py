@@ -61,8 +61,11 @@ def reason(op: GeOp, target: Target) -> str:
 
 def _fits(op: GeOp, target: Target) -> str:
     """Why a row op's tile does not fit, '' when it does."""
+    chain = chain_program([op])
+    if not chain.sound:
+        return "no lowering for an operand that is repeated within what is reduced"
     try:
-        plan(chain_program([op]), target)
+        plan(chain, target)
     except CompileError as error:
         return f"no lowering: {error.message}"
     return ""
