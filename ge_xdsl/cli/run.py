@@ -133,6 +133,8 @@ class Run:
         self.level: str = args.level or ("aicore" if has_tiles else "ge")
         if lowers and self.level == "ge":
             raise UsageError("--level ge with convert-ge-to-aicore, expected --level aicore")
+        if self.session.tile and self.level == "ge":
+            raise UsageError(f"--tile {self.session.tile} at level ge, expected --level aicore")
         warn_of_idle_files(args.load, self.passes, self.session)
         check_writable(args.save_outputs)
         if args.save_outputs and same_file(args.save_outputs, args.input):

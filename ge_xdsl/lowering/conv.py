@@ -10,7 +10,7 @@ others      the planes to channel blocks (NC1HWC0) by a vector kernel of its own
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, Block, SSAValue
@@ -27,11 +27,14 @@ from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.buffers import Program, Value
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
-from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel, only_relu
 from ge_xdsl.lowering.emitter import Emitter, cast_to
+from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel, only_relu
+from ge_xdsl.lowering.matmul import shape_of as product_shape
 from ge_xdsl.lowering.taps import Taps, taps_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
-from ge_xdsl.lowering.tile_search import best_tiling, cores_of
+from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
+from ge_xdsl.lowering.tile_price import cores_of
+from ge_xdsl.lowering.tile_search import best_tiling
 from ge_xdsl.lowering.tiling import BUFFERS, MatmulTiling
 from ge_xdsl.lowering.turn import block_kernel, turn_kernel
 from ge_xdsl.lowering.unit import Placer, Unit
@@ -59,6 +62,8 @@ class Conv:
     element: str
     bias: str
     relu: bool
+    tile: Choice | None = None
+    """The tile of its products that the user wants."""
 
     @property
     def is_pointwise(self) -> bool:
@@ -155,7 +160,7 @@ def _declined(op: GeOp, conv: Conv, target: Target) -> str:
 def unit(op: GeOp, target: Target) -> Unit:
     """The launches of a convolution, with the Relu that is its only user."""
     relu = only_relu(op)
-    conv = conv_of(op, relu is not None)
+    conv = replace(conv_of(op, relu is not None), tile=chosen(op))
     ops = [op] if relu is None else [op, relu]
     place: Callable[[Placer, GeOp, Conv, Target], SSAValue]
     if conv.is_pointwise:
@@ -164,6 +169,7 @@ def unit(op: GeOp, target: Target) -> Unit:
         place = _place_taps
     else:
         place = _place_map
+        check_choice(op, conv.tile, shape_of(conv), target)
     return Unit(
         ops,
         ops[-1].results,
@@ -202,6 +208,7 @@ def _place_product(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAV
             conv.element,
             conv.bias,
             conv.relu,
+            tile=conv.tile,
         )
         return _launch_product(placer, product, [x, w, *bias], result, target)
     lead = () if conv.images == 1 else (conv.images,)
@@ -216,6 +223,7 @@ def _place_product(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAV
         "",
         conv.relu and not bias,
         "f32" if bias else "",
+        conv.tile,
     )
     if not bias:
         return _launch_product(placer, product, [w, x], result, target)
@@ -231,6 +239,7 @@ def _launch_product(
     type: Attribute,
     target: Target,
 ) -> SSAValue:
+    check_choice(placer.unit.ops[0], product.tile, product_shape(product), target)
     return placer.launch(
         product, lambda name: matmul_kernel(name, product, target), operands, [type]
     )[0]
@@ -364,7 +373,9 @@ def conv_kernel(
     """The products of a convolution; arguments are the map, the filter, the bias, and y."""
     shape = shape_of(conv)
     if tiling is None:
-        tiling = best_tiling((conv, shape), target, lambda t: conv_kernel(name, conv, target, t))
+        tiling = best_tiling(
+            (conv, shape), target, lambda t: conv_kernel(name, conv, target, t), conv.tile
+        )
     g, groups = conv.geometry, conv.groups
     lead = (conv.images, groups)
     high_wide = g.size[0] * g.size[1] * BLOCK_BYTES // shape.size

@@ -11,17 +11,20 @@ from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
-from ge_xdsl.dialects.ge.graph import functions
+from ge_xdsl.dialects.ge.graph import functions, root_blocks
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.lowering import conv, elementwise, gather, matmul, moves, pool, views
 from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
+from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import insert_sync
+from ge_xdsl.lowering.tile_choice import TILE, Choice, choice, choose
 from ge_xdsl.lowering.unit import Kernels, Placer, Unit
 from ge_xdsl.targets import Target, target
 
+TILED = matmul.TYPES | conv.TYPES
+"""The op types whose lowering obeys a tile."""
 REASON = "aicore.reason"
 """Attribute of a GE op that was not lowered: why."""
 SILENT = CONSTANT_TYPES | {"NoOp", "control_edge", "unconnected", "yield"}
@@ -47,30 +50,41 @@ FAMILIES: dict[str, Family] = {
 """Op type -> the file that lowers it; the others are chained by `elementwise`."""
 
 
-def lower(module: ModuleOp, chip: Target | str) -> ModuleOp:
+def lower(
+    module: ModuleOp, chip: Target | str, tile: Sequence[int] | str | None = None
+) -> ModuleOp:
     """A new module with the kernels, their flags, and launches; `module` is left as it is.
 
-    Raises UsageError for an unknown target.
+    `tile` is M,N,K for all matrix products and convolutions on the cube that have no tile of their
+    own. Raises UsageError for an unknown target and for what is no tile, CompileError for a tile
+    that does not fit.
     """
     lowered = module.clone()
     for old, new in zip(module.walk(), lowered.walk(), strict=True):
         if isinstance(old, GeOp) and isinstance(new, GeOp):
             new.source = old.source
-    convert(lowered, target(chip))
+    convert(lowered, target(chip), choice(tile))
+    place_buffers(lowered, target(chip))
     insert_sync(lowered)
     return lowered
 
 
-def convert(module: ModuleOp, chip: Target) -> None:
-    """Lower every graph of a module in place."""
+def convert(module: ModuleOp, chip: Target, tile: Choice | None = None) -> None:
+    """Lower every graph of a module and its subgraphs in place.
+
+    `tile` is that of the products that have none.
+    """
     kernels = Kernels(module)
     for func in functions(module):
-        _convert_function(func, kernels, chip)
+        for block in list(root_blocks(func)):
+            _convert_block(block, kernels, chip, tile)
 
 
-def _convert_function(func: FuncOp, kernels: Kernels, chip: Target) -> None:
-    refused = expand_block(func.body.block, lambda op: reason_of(op, chip))
-    ops = list(func.body.block.ops)
+def _convert_block(block: Block, kernels: Kernels, chip: Target, tile: Choice | None) -> None:
+    """Lower the ops of a graph or of a subgraph."""
+    refused = expand_block(block, lambda op: reason_of(op, chip))
+    ops = list(block.ops)
+    choose_all(ops, tile)
     units = {unit.ops[-1]: unit for unit in _units(ops, refused, chip)}
     inputs = {v.owner for unit in units.values() for op in unit.ops for v in op.operands}
     replaced: dict[SSAValue, SSAValue] = {}
@@ -84,6 +98,18 @@ def _convert_function(func: FuncOp, kernels: Kernels, chip: Target) -> None:
         if known and not any(list(value.uses) for value in op.results):
             op.detach()
             op.erase()
+
+
+def choose_all(ops: Sequence[Operation], tile: Choice | None, only: Sequence[str] = ()) -> int:
+    """Give the products (of the nodes named) that have no tile this one; how many got it."""
+    count = 0
+    for op in ops:
+        if tile is None or not isinstance(op, GeOp) or op.op_type not in TILED:
+            continue
+        if TILE not in op.attributes and (not only or op.node_name in only):
+            choose(op, tile)
+            count += 1
+    return count
 
 
 def reason_of(op: GeOp, chip: Target) -> str:
@@ -101,7 +127,7 @@ def _units(ops: Sequence[Operation], refused: Mapping[GeOp, str], chip: Target) 
         if isinstance(op, GeOp) and op not in fused:
             family = _family(op, chip)
             why = (family or elementwise).reason(op, chip)
-            if why and op.op_type not in SILENT:
+            if why and op.op_type not in SILENT and not op.regions:
                 op.attributes[REASON] = StringAttr(refused.get(op, why))
             elif not why and family is not None:
                 units.append(family.unit(op, chip))

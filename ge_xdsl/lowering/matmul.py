@@ -11,7 +11,7 @@ Sums run in f32 in L0C over the whole of k; a bias is where the sum starts.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import TypeVar
 
@@ -25,8 +25,9 @@ from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.lowering.tensors import element_of, static_tensor
-from ge_xdsl.lowering.tile_price import strip_of
-from ge_xdsl.lowering.tile_search import best_tiling, cores_of
+from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
+from ge_xdsl.lowering.tile_price import cores_of, strip_of
+from ge_xdsl.lowering.tile_search import best_tiling
 from ge_xdsl.lowering.tiling import BUFFERS, MatmulShape, MatmulTiling
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.targets.target import Target
@@ -61,6 +62,8 @@ class Product:
     relu: bool
     out: str = ""
     """Element type of y, that of the factors when ''."""
+    tile: Choice | None = None
+    """The tile that the user wants."""
 
     @property
     def k(self) -> int:
@@ -86,6 +89,8 @@ def unit(op: GeOp, target: Target) -> Unit:
     relu = only_relu(op)
     product = product_of(op, relu is not None)
     assert isinstance(product, Product)
+    product = replace(product, tile=chosen(op))
+    check_choice(op, product.tile, shape_of(product), target)
     ops = [op] if relu is None else [op, relu]
     return launch_unit(
         ops,
@@ -163,7 +168,10 @@ def matmul_kernel(
     shape = shape_of(product)
     if tiling is None:
         tiling = best_tiling(
-            (product, shape), target, lambda t: matmul_kernel(name, product, target, t)
+            (product, shape),
+            target,
+            lambda t: matmul_kernel(name, product, target, t),
+            product.tile,
         )
     n = shape.n
     args = [Tile(product.a, product.element, "gm"), Tile(product.b, product.element, "gm")]

@@ -15,8 +15,8 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, check_order
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, check_order, interlocked
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, bodies_of
 from ge_xdsl.dialects.aicore.sync import ALL, FLAGS, PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.errors import CompileError
 
@@ -58,11 +58,12 @@ def insert_sync(module: ModuleOp) -> None:
 def sync_kernel(kernel: KernelOp) -> None:
     """Insert the flags of one kernel, and barriers between its loops."""
     kernel.properties["synced"] = UnitAttr()
-    loops = [op for op in kernel.body.ops if isinstance(op, ForOp)]
-    for k, loop in enumerate(loops):
-        if k:
-            kernel.body.insert_op_before(PipeBarrierOp.make(ALL), loop)
-        _Sync(kernel, loop).run()
+    for body in bodies_of(kernel):
+        loops = [op for op in body.ops if isinstance(op, ForOp)]
+        for k, loop in enumerate(loops):
+            if k:
+                body.insert_op_before(PipeBarrierOp.make(ALL), loop)
+            _Sync(kernel, loop).run()
 
 
 class _Sync:
@@ -81,9 +82,10 @@ class _Sync:
         self.fewer(edges)
         spare: list[tuple[Edge, Sequence[Operation]]] = []
         inner = _pairs_inside(bodies, edges)
+        every = [edge for found in edges for edge in found]
         for body, part, found in zip(bodies, items, edges, strict=True):
             for edge in found:
-                if is_spare(edge, part, inner):
+                if is_spare(edge, part, inner) or may_be_covered(edge, every):
                     spare.append((edge, part))
                 elif edge.src != edge.dst:
                     self.flag(edge, part)
@@ -91,8 +93,21 @@ class _Sync:
             for j, pipe in sorted(barriers):
                 body.insert_op_before(PipeBarrierOp.make(pipe), part[j])
         if spare and not is_ordered(self.kernel):
-            for edge, part in spare:
-                self.flag(edge, part)
+            self.add_needed(spare)
+
+    def add_needed(self, spare: Sequence[tuple[Edge, Sequence[Operation]]]) -> None:
+        """Insert the flags that may be left out, then take out each that is not missed."""
+        inserted = [self.flag(edge, part) for edge, part in spare]
+        if len(inserted) < 2:
+            return
+        for ops in inserted:
+            places: list[tuple[Operation, Block | None, Operation | None]] = []
+            for op in ops:
+                places.append((op, op.parent, op.next_op))
+                op.detach()
+            if not is_ordered(self.kernel):
+                for op, block, after in reversed(places):
+                    put_back(op, block, after)
 
     def fewer(self, edges: list[list[Edge]]) -> None:
         """Join edges between two pipes that would take more ids than there are."""
@@ -106,8 +121,11 @@ class _Sync:
                 for k, part in enumerate(edges):
                     edges[k], spare = joined(part, pair, spare)
 
-    def flag(self, edge: Edge, items: Sequence[Operation]) -> None:
-        """Set after one item, wait before the other; first sets and last waits around the loop."""
+    def flag(self, edge: Edge, items: Sequence[Operation]) -> list[Operation]:
+        """Set after one item, wait before the other; first sets and last waits around the loop.
+
+        Gives what was inserted.
+        """
         pair = (edge.src, edge.dst)
         first = self.used.get(pair, 0)
         self.used[pair] = first + edge.count
@@ -123,11 +141,35 @@ class _Sync:
         wait_flag = WaitFlagOp.make(edge.src, edge.dst, first, edge.count)
         body.insert_op_after(set_flag, items[edge.i])
         body.insert_op_before(wait_flag, items[edge.j])
+        made: list[Operation] = [set_flag, wait_flag]
         if edge.later:
             for k in range(edge.count):
-                outer.insert_op_before(SetFlagOp.make(edge.src, edge.dst, first + k), self.loop)
+                made.append(SetFlagOp.make(edge.src, edge.dst, first + k))
+                outer.insert_op_before(made[-1], self.loop)
             for k in reversed(range(edge.count)):
-                outer.insert_op_after(WaitFlagOp.make(edge.src, edge.dst, first + k), self.loop)
+                made.append(WaitFlagOp.make(edge.src, edge.dst, first + k))
+                outer.insert_op_after(made[-1], self.loop)
+        return made
+
+
+def put_back(op: Operation, block: Block | None, after: Operation | None) -> None:
+    """Insert an op where it was taken from, before `after`, or at the end of the block."""
+    assert block is not None
+    if after is None:
+        block.add_op(op)
+    else:
+        block.insert_op_before(op, after)
+
+
+def may_be_covered(edge: Edge, every: Sequence[Edge]) -> bool:
+    """Whether the flag of a single buffer between the same pipes may do for more buffers, too.
+
+    It lets a pipe run ahead by one turn only.
+    """
+    return bool(edge.later) and any(
+        (other.src, other.dst) == (edge.src, edge.dst) and other.later and other.count < edge.count
+        for other in every
+    )
 
 
 def is_spare(edge: Edge, items: Sequence[Operation], inner: Mapping[Operation, Pairs]) -> bool:
@@ -176,9 +218,10 @@ def _uses(items: Sequence[Operation]) -> dict[SSAValue, list[_Access]]:
     for k, item in enumerate(items):
         for op in item.walk():
             if isinstance(op, Instruction):
-                for value in op.read():
-                    found.setdefault(value, []).append(_Access(k, op.pipe, False))
-                found.setdefault(op.written, []).append(_Access(k, op.pipe, True))
+                pairs = [*((value, False) for value in op.read()), (op.written, True)]
+                for value, writes in pairs:
+                    if not interlocked(op, value):
+                        found.setdefault(value, []).append(_Access(k, op.pipe, writes))
     return found
 
 

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from ge_xdsl.dialects.aicore.types import padded
 from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling
-from ge_xdsl.targets.cost import Work, ceil_div, cost
+from ge_xdsl.targets.cost import Work, ceil_div, cost, row_loss
 from ge_xdsl.targets.target import Target
 
 FLAG_CYCLES = 2.0
@@ -98,12 +98,29 @@ def overfull(found: Sequence[Need], target: Target) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Hbm:
-    """Shares of the copied bytes that come from HBM, and the seconds that HBM is busy."""
+class Reads:
+    """What the copies of one factor meet: the share of bytes that HBM sends, and how many cores
+    read the same panel at once."""
 
-    cold_a: float
-    cold_b: float
+    cold: float = 0.0
+    sharers: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Hbm:
+    """The copies of both factors, and the seconds that HBM is busy.
+
+    `first` is the share of them in the first round of tiles, when little is in L2.
+    """
+
+    a: Reads
+    b: Reads
     seconds: float
+    first: float
+
+
+ALONE = Hbm(Reads(), Reads(), 0.0, 0.0)
+"""All from L2, each core for itself."""
 
 
 class Prices:
@@ -113,39 +130,50 @@ class Prices:
         self.shape = shape
         self.target = target
         self.cores = target.cube_cores
-        self.known: dict[tuple[str, int, int, float], float] = {}
-        self.traffic: dict[tuple[int, int, str, bool, int], Hbm] = {}
+        self.known: dict[tuple[str, int, int, Reads], float] = {}
+        self.traffic: dict[tuple[int, int, int, str, bool, int], Hbm] = {}
 
-    def _cost(self, what: str, x: int, k: int, cold: float, work: Callable[[], Work]) -> float:
-        key = (what, x, k, cold)
+    def _cost(self, what: str, x: int, k: int, reads: Reads, work: Callable[[], Work]) -> float:
+        key = (what, x, k, reads)
         found = self.known.get(key)
         if found is None:
-            found = self.known[key] = cost(work(), self.target, cold).busy + FLAG_CYCLES
+            busy = cost(work(), self.target, reads.cold, reads.sharers).busy
+            found = self.known[key] = busy + FLAG_CYCLES
         return found
 
-    def copies(self, m: int, n: int, k: int, hbm: Hbm | None = None) -> tuple[float, float]:
+    def copies(self, m: int, n: int, k: int, hbm: Hbm = ALONE) -> tuple[float, float]:
         """Cycles of MTE2 for k columns of each factor."""
         shape = self.shape
-        cold_a, cold_b = (hbm.cold_a, hbm.cold_b) if hbm else (0.0, 0.0)
-        a = self._cost("copy_a", m, k, cold_a, lambda: shape.copy_a(m, k))
-        return a, self._cost("copy_b", n, k, cold_b, lambda: shape.copy_b(n, k))
+        a = self._cost("copy_a", m, k, hbm.a, lambda: shape.copy_a(m, k))
+        return a, self._cost("copy_b", n, k, hbm.b, lambda: shape.copy_b(n, k))
 
     def loads(self, m: int, n: int, k: int) -> tuple[float, float]:
         """Cycles of MTE1 for k columns of each factor."""
         shape = self.shape
-        a = self._cost("load_a", m, k, 0.0, lambda: shape.load_a(m, k))
-        return a, self._cost("load_b", n, k, 0.0, lambda: shape.load_b(n, k))
+        a = self._cost("load_a", m, k, ALONE.a, lambda: shape.load_a(m, k))
+        return a, self._cost("load_b", n, k, ALONE.b, lambda: shape.load_b(n, k))
 
     def product(self, m: int, n: int, k: int) -> float:
         """Cycles of M."""
         size = self.shape.size
-        work = Work("mmad", m=m, n=n, k=k, size=size)
-        return self._cost(f"mmad {n}", m, k, 0.0, lambda: work)
+        return self._cost(
+            f"mmad {n}", m, k, ALONE.a, lambda: Work("mmad", m=m, n=n, k=k, size=size)
+        )
 
     def drain(self, m: int, n: int) -> float:
         """Cycles of FIX for a tile of y."""
-        work = Work("fixpipe", bytes=m * n * self.shape.out_size, rows=m, elements=m * n)
-        return self._cost("fixpipe", m, n, 0.0, lambda: work)
+        size = self.shape.out_size
+        return self._cost(
+            "fixpipe",
+            m,
+            n,
+            ALONE.a,
+            lambda: Work("fixpipe", bytes=m * n * size, rows=m, elements=m * n),
+        )
+
+    def launch(self, cores: int) -> float:
+        """Cycles until so many cores run."""
+        return self.target.launch("cube", cores) * self.target.clock_mhz
 
     def bound(self, m: int, n: int) -> float:
         """Cycles that no tiling with m x n tiles is below: the work of each pipe over the cores.
@@ -158,7 +186,8 @@ class Prices:
         per_core = max(tiles / self.cores, 1.0)
         copies = min(self.copies(m, n, k)) - 2 * FLAG_CYCLES
         cube = self.product(m, n, k) - 2 * FLAG_CYCLES
-        return per_core * max(cube, copies, self.drain(m, n) - 2 * FLAG_CYCLES)
+        work = per_core * max(cube, copies, self.drain(m, n) - 2 * FLAG_CYCLES)
+        return work + self.launch(1)
 
     def join(self, core: float, seconds: float) -> float:
         """The time of cores and HBM together, in cycles."""
@@ -167,10 +196,15 @@ class Prices:
         return top * ((core / top) ** power + (hbm / top) ** power) ** (1 / power)
 
     def estimate(self, t: MatmulTiling) -> float:
-        """Cycles that a tiling is expected to take."""
+        """Cycles that a tiling is expected to take, with its launch."""
         hbm = self.hbm(t)
         core = self.tiled(t, hbm) if not t.stay else self.resident(t, hbm)
-        return self.join(core, hbm.seconds)
+        cores = cores_of(self.shape, t, self.target)
+        part = 1 / ceil_div(tiles_of(self.shape, t), cores)
+        time = self.join(core * part, hbm.seconds * hbm.first)
+        if part < 1:
+            time += self.join(core * (1 - part), hbm.seconds * (1 - hbm.first))
+        return time + self.launch(cores)
 
     def tiled(self, t: MatmulTiling, hbm: Hbm) -> float:
         """Cycles of the busiest core when each tile of y brings both factors."""
@@ -227,14 +261,16 @@ class Prices:
         latency = self.target.l1_latency
         buffers = min(t.a_buffers if t.stay != "a" else 4, t.b_buffers if t.stay != "b" else 4)
         copying = blocks * move + inner
-        tile = max(each * inner + (out if t.c_buffers == 1 else 0.0), out)
+        drained = out + latency
+        tile = max(each * inner + (drained if t.c_buffers == 1 else 0.0), out)
+        tile = max(tile, (each * inner + drained) / t.c_buffers)
         multiplying = move + count * tile
         waiting = max(0, blocks - buffers) * (move + latency + inner) / buffers + move + inner
         return max(copying, multiplying, waiting) + 2 * latency + out
 
     def hbm(self, t: MatmulTiling) -> Hbm:
         """What comes from HBM: each factor once, more where what is read between is an L2."""
-        key = (t.m, t.n, t.stay, t.by_columns, t.strip)
+        key = (t.m, t.n, t.k1, t.stay, t.by_columns, t.strip)
         found = self.traffic.get(key)
         if found is None:
             found = self.traffic[key] = self._hbm(t)
@@ -249,15 +285,39 @@ class Prices:
         times_a, times_b = self._times(t, (a, b, y), capacity, (rows, cols))
         moved_a = a if t.stay == "a" else a * cols
         moved_b = b if t.stay == "b" else b * rows
+        shared = self._sharers(t)
+        read_a = a * times_a * row_loss(shape.copy_a(t.m, t.k1), target)
+        read_b = b * times_b * row_loss(shape.copy_b(t.n, t.k1), target)
         read = a * times_a + b * times_b
-        back = max(0.0, y - capacity * y / (read + y))
-        loss = 1 + target.hbm_dma_loss / max(32768, 8192)
-        seconds = (read * loss + back / target.hbm_write_efficiency) / target.hbm_l1_bandwidth
+        back = max(0.0, y - capacity * y / (read + y)) / target.hbm_write_efficiency
+        tiles = min(tiles_of(shape, t), self.cores)
+        early_a, early_b = tiles / shared[0] / rows, tiles / shared[1] / cols
+        early = read_a / times_a * min(1.0, early_a / shape.batch)
+        early += read_b / times_b * min(1.0, early_b / shape.batch)
         return Hbm(
-            min(1.0, round(a * times_a / moved_a, 2)),
-            min(1.0, round(b * times_b / moved_b, 2)),
-            seconds,
+            Reads(min(1.0, round(a * times_a / moved_a, 2)), shared[0]),
+            Reads(min(1.0, round(b * times_b / moved_b, 2)), shared[1]),
+            (read_a + read_b + back) / target.hbm_l1_bandwidth,
+            early / (read_a + read_b + back),
         )
+
+    def _sharers(self, t: MatmulTiling) -> tuple[float, float]:
+        """How many cores read the same panel of each factor in the first round."""
+        shape = self.shape
+        cores = cores_of(shape, t, self.target)
+        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+        if t.stay:
+            mine, other = 1.0, float(min(cores, rows if t.stay == "a" else cols))
+            return (mine, other) if t.stay == "a" else (other, mine)
+        if t.by_columns:
+            rows, cols = cols, rows
+        tiles = min(cores, rows * cols)
+        strip = min(t.strip or strip_of(shape, t, self.target), rows)
+        wide = ceil_div(tiles, strip)
+        if wide > cols:  # a strip has fewer tiles than there are cores
+            strip, wide = min(rows, ceil_div(tiles, cols)), cols
+        along, across = tiles / min(strip, tiles), tiles / wide
+        return (across, along) if t.by_columns else (along, across)
 
     def _times(
         self, t: MatmulTiling, sizes: tuple[int, int, int], capacity: float, counts: tuple[int, int]
@@ -290,6 +350,26 @@ def strip_of(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
     return max(1, min(count, int(target.l2 * target.l2_usable / 2 // panel)))
 
 
+def balanced_strip(shape: ProductShape, m: int, n: int, target: Target) -> int:
+    """Tile rows of a strip in which the cores read the fewest bytes that others read too."""
+    rows, cols = ceil_div(shape.m, m), ceil_div(shape.n, n)
+    cores = min(target.cube_cores, rows * cols)
+    most = strip_of(shape, MatmulTiling(m, n, BLOCK, BLOCK, 1), target)
+    return max(1, min(rows, most, round((cores * n / m) ** 0.5)))
+
+
+def tiles_of(shape: ProductShape, t: MatmulTiling) -> int:
+    """The iterations that are dealt to the cores."""
+    rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+    return shape.batch * {"a": rows, "b": cols, "": rows * cols}[t.stay]
+
+
+def cores_of(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
+    """The fewest cores that do the tiles in as many rounds as all cores would."""
+    count = tiles_of(shape, t)
+    return ceil_div(count, ceil_div(count, target.cube_cores))
+
+
 def tile_key(t: MatmulTiling) -> tuple[int, ...]:
     """The order of equally fast tilings: larger tiles, longer k, fewer buffers, nothing special."""
     return (
@@ -302,6 +382,3 @@ def tile_key(t: MatmulTiling) -> tuple[int, ...]:
         int(t.by_columns),
         t.strip,
     )
-
-
-__all__ = ["BLOCK", "Hbm", "Need", "Prices", "ProductShape", "needs", "overfull", "strip_of"]

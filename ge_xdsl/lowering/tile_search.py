@@ -21,9 +21,11 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
 from ge_xdsl.lowering.sync import sync_kernel
+from ge_xdsl.lowering.tile_choice import Choice, cut
 from ge_xdsl.lowering.tile_price import (
     Prices,
     ProductShape,
+    balanced_strip,
     needs,
     overfull,
     panel_k,
@@ -42,33 +44,38 @@ SIZES = (16, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384)
 MAX_TILE = 512
 PAIRS = 10
 """Tile sizes m x n of which all variants are priced."""
+STRIPS = (1, 2, 3, 4, 5, 6, 8, 12)
+"""Widths of strips that are tried, below what L2 holds."""
 TURNED = 3
 """Tilings that are tried in other orders of the tiles."""
 FINALISTS = 3
 """Tilings that the timing model is asked about, besides the plain one."""
 WORTH = 0.01
-"""Share of a launch's time that an estimate must promise before the timing model is asked."""
+"""Share of the time that an estimate must promise before the timing model is asked."""
 ALIKE = 1e-6
 """Relative difference of two times that counts as none."""
 KEPT = 4096
 """Results that are remembered."""
 
-_KNOWN: OrderedDict[tuple[object, int], tuple[Target, MatmulTiling]] = OrderedDict()
+_KNOWN: OrderedDict[tuple[object, Choice | None, int], tuple[Target, MatmulTiling]] = OrderedDict()
 
 
-def best_tiling(what: tuple[object, Shape], target: Target, build: Build) -> MatmulTiling:
-    """The fastest tiling found; remembered per product and target.
+def best_tiling(
+    what: tuple[object, Shape], target: Target, build: Build, tile: Choice | None = None
+) -> MatmulTiling:
+    """The fastest tiling found, of those with a `tile` if it is given; remembered.
 
     `what` is the product, which tells kernels apart, and its sizes. `build` makes its kernel.
     Raises CompileError when no tiling fits.
     """
     product, shape = what
-    key = (product, id(target))
+    key = (product, tile, id(target))
     found = _KNOWN.get(key)
     if found is not None and found[0] is target:
         _KNOWN.move_to_end(key)
         return found[1]
-    best = fastest(finalists(shape, target), target, build)
+    among = finalists(shape, target) if tile is None else with_tile(shape, tile, target)
+    best = fastest(among, target, build)
     _KNOWN[key] = (target, best)
     if len(_KNOWN) > KEPT:
         _KNOWN.popitem(last=False)
@@ -86,15 +93,30 @@ def finalists(shape: Shape, target: Target) -> list[MatmulTiling]:
     """The plain tiling, then the best estimates that promise to be worth a look."""
     plain = plain_tiling(shape, target)
     prices = Prices(shape, target)
-    launch = target.launch_us * target.clock_mhz
-    now = prices.estimate(plain)
-    limit = now - WORTH * (now + launch)
+    limit = prices.estimate(plain) * (1 - WORTH)
     found: dict[tuple[int, int, str], MatmulTiling] = {}
     for cycles, t in ranking(shape, target, prices):
         if cycles > limit or len(found) == FINALISTS:
             break
         found.setdefault((t.m, t.n, t.stay), t)
     return [plain, *(t for t in found.values() if t != plain)]
+
+
+def with_tile(shape: Shape, tile: Choice, target: Target) -> list[MatmulTiling]:
+    """The tilings with a tile that have the best estimates.
+
+    Raises CompileError when there is none.
+    """
+    m, n, k0 = cut(tile, shape)
+    prices = Prices(shape, target)
+    found = [t for t in variants(shape, (m, n), target, k0) if t.k0 == k0]
+    found += [v for t in found for v in ordered(shape, t, target)]
+    tried = {t: round(prices.estimate(t), 3) for t in found}
+    if not tried:
+        raise CompileError(
+            f"tile {m},{n},{k0} does not fit the memories of {target.name}, expected one that does"
+        )
+    return [t for _, t in _sorted(tried)[:FINALISTS]]
 
 
 def ranking(
@@ -145,7 +167,9 @@ def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[Ma
         k0 = min(room // BLOCK * BLOCK, padded(shape.k, BLOCK))
         if not k0:
             continue
-        tiling = MatmulTiling(m, n, k0, k0, c_buffers, l1_buffers, l1_buffers, l0_buffers)
+        strip = balanced_strip(shape, m, n, target)
+        buffers = (c_buffers, l1_buffers, l1_buffers, l0_buffers)
+        tiling = MatmulTiling(m, n, k0, k0, *buffers, strip=strip)
         k1 = _longest(shape, tiling, target)
         if k1:
             yield replace(tiling, k1=k1)
@@ -170,15 +194,21 @@ def sizes(extent: int, cores: int) -> list[int]:
     return sorted(found)
 
 
-def variants(shape: ProductShape, tile: tuple[int, int], target: Target) -> Iterator[MatmulTiling]:
-    """The legal tilings with an m x n tile."""
+def variants(
+    shape: ProductShape, tile: tuple[int, int], target: Target, only: int = 0
+) -> Iterator[MatmulTiling]:
+    """The legal tilings with an m x n tile, and a k0 of `only` unless that is 0."""
     m, n = tile
     c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
+    if m * n * 4 > target.capacity("l0c"):
+        return
     for l0_buffers in (2, 1):
-        for k0 in depths(shape, _l0_room(shape, m, n, l0_buffers, target)):
-            if l0_buffers == 1 and k0 < shape.k:
+        room = _l0_room(shape, m, n, l0_buffers, target)
+        for k0 in depths(shape, room) if not only else [only] * (only <= room):
+            if l0_buffers == 1 and k0 < shape.k and not only:
                 continue
-            first = MatmulTiling(m, n, k0, k0, c_buffers, l0_buffers=l0_buffers)
+            strip = balanced_strip(shape, m, n, target)
+            first = MatmulTiling(m, n, k0, k0, c_buffers, l0_buffers=l0_buffers, strip=strip)
             yield from tiled(shape, first, target)
             yield from resident(shape, first, target)
 
@@ -199,7 +229,7 @@ def tiled(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[
     for buffers in (2, 3, 4, 1):
         one = replace(first, a_buffers=buffers, b_buffers=buffers)
         k1 = _longest(shape, one, target)
-        if not k1 or (buffers == 1 and k1 < shape.k):
+        if not k1 or (buffers == 1 and k1 < shape.k and _longest(shape, first, target)):
             continue
         parts = ceil_div(shape.k, k1)
         even = min(k1, padded(ceil_div(shape.k, parts), _unit(shape, one.k0)))
@@ -230,16 +260,16 @@ def _longest(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
 
 
 def ordered(shape: ProductShape, tiling: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
-    """The tiling in the orders of tiles that may differ: by rows or by columns, strips."""
-    y = shape.batch * shape.m * shape.n * shape.out_size
-    moved = shape.left_bytes() + shape.right_bytes() + y
-    if tiling.stay or shape.batch > 1 or moved <= target.l2 * target.l2_usable:
+    """The tiling in other orders of the tiles: strips of rows or of columns, wide or narrow."""
+    if tiling.stay:
         return
     for by_columns in (False, True):
         turned = replace(tiling, by_columns=by_columns)
         most = strip_of(shape, turned, target)
-        for strip in dict.fromkeys((most, max(1, most // 2), 1)):
-            yield replace(turned, strip=strip)
+        for strip in STRIPS:
+            if strip < most:
+                yield replace(turned, strip=strip)
+        yield replace(turned, strip=most)
 
 
 def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
@@ -254,7 +284,7 @@ def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterat
                 continue
             for panel, passing in ((2, 2), (1, 2), (1, 4)):
                 a, b = (panel, passing) if stay == "a" else (passing, panel)
-                tiling = replace(first, k1=k1, stay=stay, a_buffers=a, b_buffers=b)
+                tiling = replace(first, k1=k1, stay=stay, a_buffers=a, b_buffers=b, strip=0)
                 if not overfull(needs(shape, tiling), target):
                     yield tiling
                     break
@@ -264,24 +294,14 @@ def fastest(found: list[MatmulTiling], target: Target, build: Build) -> MatmulTi
     """The one that the timing model says is the fastest, the first of equals."""
     best, least = found[0], float("inf")
     for tiling in found if len(found) > 1 else ():
-        cycles = timed(tiling, target, build)
-        if cycles < least * (1 - ALIKE):
-            best, least = tiling, cycles
+        time = timed(tiling, target, build)
+        if time < least * (1 - ALIKE):
+            best, least = tiling, time
     return best
 
 
 def timed(tiling: MatmulTiling, target: Target, build: Build) -> float:
-    """Cycles of a product's kernel by the timing model."""
+    """Microseconds of a product's kernel by the timing model."""
     kernel = build(tiling)
     sync_kernel(kernel)
-    return time_kernel(kernel, target).cycles
-
-
-def cores_of(shape: Shape, t: MatmulTiling, target: Target) -> int:
-    """The cores that have a tile to do."""
-    rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
-    count = {"a": rows, "b": cols, "": rows * cols}[t.stay]
-    return min(shape.batch * count, target.cube_cores)
-
-
-__all__ = ["CompileError", "best_tiling", "cores_of", "fastest", "finalists", "ranking"]
+    return time_kernel(kernel, target).us

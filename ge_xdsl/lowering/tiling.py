@@ -27,6 +27,8 @@ MAX_VECTOR_TILE = 16384
 """Elements of the largest vector tile: 32 KB of f16 are enough for full bandwidth."""
 MIN_VECTOR_TILE = 512
 """Elements below which a tile is not cut further to occupy more cores."""
+L2_LINE = 512
+"""Bytes of the lines that rows in GM had better start at."""
 LINE = 64
 """Vector tiles are cut at multiples of this many elements."""
 
@@ -101,11 +103,16 @@ class MatmulShape:
 
     def copy_a(self, m: int, k1: int) -> Work:
         """Bringing m rows and k1 columns of the left factor to L1."""
-        return Work("gm_l1", bytes=m * k1 * self.size, rows=k1 if self.turn_a else m)
+        return self._copy(k1, m, self.m) if self.turn_a else self._copy(m, k1, self.k)
 
     def copy_b(self, n: int, k1: int) -> Work:
         """Bringing k1 rows and n columns of the right factor to L1."""
-        return Work("gm_l1", bytes=n * k1 * self.size, rows=n if self.turn_b else k1)
+        return self._copy(n, k1, self.k) if self.turn_b else self._copy(k1, n, self.n)
+
+    def _copy(self, rows: int, cols: int, pitch: int) -> Work:
+        """A window of a matrix with rows of `pitch` elements."""
+        unaligned = cols < pitch and pitch * self.size % L2_LINE != 0
+        return Work("gm_l1", bytes=rows * cols * self.size, rows=rows, unaligned=unaligned)
 
     def load_a(self, m: int, k0: int) -> Work:
         """Bringing m rows and k0 columns of the left factor from L1 to L0A."""

@@ -9,15 +9,26 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from ge_xdsl.lowering import convert
+from ge_xdsl.lowering.tile_choice import choice, choice_or_value_error
 from ge_xdsl.passes.session import session_of
 from ge_xdsl.targets import target
 
 
 @dataclass(frozen=True)
 class ConvertGeToAicorePass(ModulePass):
-    """Lower GE ops to kernels of the session's target; what cannot be stays and tells why."""
+    """Lower GE ops to kernels of the session's target; what cannot be stays and tells why.
+
+    `tile` is M,N,K for the matrix products and convolutions that have no tile of their own.
+    """
 
     name = "convert-ge-to-aicore"
 
+    tile: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.tile:
+            choice_or_value_error(self.tile)
+
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        convert(op, target(session_of(ctx).target))
+        session = session_of(ctx)
+        convert(op, target(session.target), choice(self.tile or session.tile or None))

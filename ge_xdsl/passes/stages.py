@@ -23,7 +23,12 @@ OPTIMIZE: tuple[str, ...] = (
 )
 """Graph to better graph: what stays in the ge dialect."""
 
-LOWER: tuple[str, ...] = ("convert-ge-to-aicore", "aicore-sync", "aicore-check")
+LOWER: tuple[str, ...] = (
+    "convert-ge-to-aicore",
+    "aicore-buffers",
+    "aicore-sync",
+    "aicore-check",
+)
 """Graph to tile programs."""
 
 COMPILE: tuple[str, ...] = OPTIMIZE + LOWER

@@ -20,7 +20,9 @@ PASSES: dict[str, str] = {
     "ge-simplify": "simplify:GeSimplifyPass",
     "ge-fuse": "fuse:GeFusePass",
     "ge-decompose": "decompose:GeDecomposePass",
+    "aicore-tile": "aicore_tile:AicoreTilePass",
     "convert-ge-to-aicore": "convert_ge_to_aicore:ConvertGeToAicorePass",
+    "aicore-buffers": "aicore_buffers:AicoreBuffersPass",
     "aicore-sync": "aicore_sync:AicoreSyncPass",
     "aicore-check": "aicore_check:AicoreCheckPass",
 }

@@ -13,6 +13,7 @@ from ge_xdsl.interpreters.aicore import kernels_of
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering import lower
 from ge_xdsl.lowering.convert import convert
+from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import Edge, insert_sync, joined
 from ge_xdsl.targets import target
 
@@ -192,6 +193,7 @@ def test_too_few_flags_are_an_error():
 def test_a_flag_takes_a_cycle_of_its_pipe(name):
     plain = parse_module(GRAPHS[name])
     convert(plain, B1)
+    place_buffers(plain, B1)
     synced = lower(parse_module(GRAPHS[name]), B1)
     kernels = kernels_of(plain)
     for symbol, kernel in kernels_of(synced).items():

@@ -27,7 +27,7 @@ FORMS = {
 @pytest.mark.parametrize("turn", [(False, False), (True, True)])
 def test_products(form, turn, monkeypatch):
     """Tails in every dimension, a bias, a batch, transposed factors."""
-    monkeypatch.setattr(matmul, "best_tiling", lambda what, chip, build: FORMS[form])
+    monkeypatch.setattr(matmul, "best_tiling", lambda what, chip, build, tile: FORMS[form])
     a, b = ("150x70", "100x150") if turn[0] else ("70x150", "150x100")
     adj = f"{{transpose_x1 = {str(turn[0]).lower()}, transpose_x2 = {str(turn[1]).lower()}}}"
     op = f"y = ge.MatMul(x, w, bias=b) {adj} -> 70x100xf16"
@@ -60,7 +60,7 @@ def test_convolutions(form, groups, monkeypatch):
         *(tiling.m, 16, k0, k1, tiling.c_buffers, tiling.a_buffers, tiling.b_buffers),
         *(tiling.l0_buffers, tiling.stay, tiling.by_columns, tiling.strip),
     )
-    monkeypatch.setattr(conv, "best_tiling", lambda what, chip, build: changed)
+    monkeypatch.setattr(conv, "best_tiling", lambda what, chip, build, tile: changed)
     channels, attrs = 48 * groups, f"groups = {groups} : i64, pads = [1, 1, 1, 1]"
     attrs += ', strides = [1, 1, 1, 1], data_format = "NCHW"'
     ops = [

@@ -8,11 +8,12 @@ from __future__ import annotations
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.aicore.lifetimes import check_room
 from ge_xdsl.dialects.aicore.maps import Load3dOp
 from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
-from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp, section_kind
+from ge_xdsl.dialects.aicore.structure import KernelOp, section_kind
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.targets.target import Target
@@ -41,21 +42,10 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
             subject=subject,
             location=kernel.source,
         )
-    used: dict[str, int] = {}
     for op in kernel.walk():
-        if isinstance(op, AllocOp):
-            tile = tile_of(op.results[0])
-            used[tile.space] = used.get(tile.space, 0) + tile.bytes * op.buffers
-        elif isinstance(op, Instruction):
+        if isinstance(op, Instruction):
             _check_instruction(op, kernel, target)
-    for space, size in used.items():
-        capacity = target.capacity(space)
-        if size > capacity:
-            raise CompileError(
-                f"takes {size} bytes of {space}, expected at most {capacity} on {target.name}",
-                subject=subject,
-                location=kernel.source,
-            )
+    check_room(kernel, target)
     if kernel.synced:
         check_order(kernel)
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
+from ge_xdsl.dialects.aicore.cross_ordering import check_cross_order
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, bodies_of
 from ge_xdsl.dialects.aicore.sync import ALL, PipeBarrierOp, SetFlagOp, WaitFlagOp
-from ge_xdsl.dialects.aicore.types import PIPES
+from ge_xdsl.dialects.aicore.types import ALIGNMENT, PIPES, padded, tile_of
 from ge_xdsl.errors import CompileError
 
 DMA_PIPES = frozenset({"MTE1", "MTE2", "MTE3"})
@@ -56,11 +57,14 @@ class _Flag:
 def check_order(kernel: KernelOp) -> None:
     """Raise CompileError for the first two accesses that are not ordered, or a wrong flag."""
     inner = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
-    proofs = [_Proof(kernel, short) for short in ((True, False) if inner else (False,))]
-    for proof in proofs:
-        proof.block(kernel.body)
-    for proof in proofs:
-        proof.end()
+    for body in bodies_of(kernel):
+        proofs = [_Proof(kernel, short) for short in ((True, False) if inner else (False,))]
+        for proof in proofs:
+            proof.block(body)
+        for proof in proofs:
+            proof.end()
+    if kernel.core == "mix":
+        check_cross_order(kernel)
 
 
 class _Proof:
@@ -73,6 +77,7 @@ class _Proof:
         self.complete: Clock = dict.fromkeys(PIPES, 0)
         """Per pipe: how many of its own instructions it knows to be complete."""
         self.rings: dict[SSAValue, _Ring] = {}
+        self.shared = shared_bytes(kernel)
         self.flags: dict[tuple[str, str, int], _Flag] = {}
         self.turns: dict[SetFlagOp | WaitFlagOp, int] = {}
         self.unmatched = ""
@@ -131,6 +136,7 @@ class _Proof:
             buffer = self.buffer(written)
             for earlier in (buffer.write, *buffer.reads.values()):
                 self.need(op, "writes", earlier, written)
+            self.need_beside(op, written)
         stamp = self.tick(pipe)
         for value in reads:
             self.buffer(value).reads[pipe] = (stamp, op)
@@ -138,6 +144,16 @@ class _Proof:
             buffer = self.buffer(written)
             buffer.write = (stamp, op)
             buffer.reads = {}
+
+    def need_beside(self, op: Instruction, written: SSAValue) -> None:
+        """Hold a write against what was done to other buffers in the same bytes."""
+        for number, other, place in self.shared.get(written, ()):
+            ring = self.rings.get(other)
+            if ring is None or number != self.rings[written].current:
+                continue
+            buffer = ring.buffers[place]
+            for earlier in (buffer.write, *buffer.reads.values()):
+                self.need(op, "writes", earlier, other)
 
     def buffer(self, value: SSAValue) -> _Buffer:
         ring = self.rings[value]
@@ -154,6 +170,8 @@ class _Proof:
         if earlier is None or self.knows(op.pipe, earlier[0]):
             return
         stamp, other = earlier
+        if interlocked(op, value) and interlocked(other, value):
+            return
         name = self.buffer(value).name
         how = "a barrier" if stamp[0] == op.pipe else "a flag"
         before = "writes" if other.written is value else "reads"
@@ -211,6 +229,32 @@ class _Proof:
             self.fail(f"flag {src} -> {dst}, {number} is set but not waited for, expected a wait")
 
 
+Shared = dict[SSAValue, list[tuple[int, SSAValue, int]]]
+"""Tile -> number of a copy, another tile and number of a copy that have bytes in common."""
+
+
+def shared_bytes(kernel: KernelOp) -> Shared:
+    """The buffers of a kernel whose addresses say that they share bytes."""
+    places: list[tuple[str, int, int, SSAValue, int]] = []
+    for op in kernel.walk():
+        if isinstance(op, AllocOp) and op.address is not None:
+            tile = tile_of(op.results[0])
+            each = padded(tile.bytes, ALIGNMENT[tile.space])
+            for k in range(op.buffers):
+                start = op.address + k * each
+                places.append((tile.space, start, start + each, op.results[0], k))
+    found: Shared = {}
+    places.sort(key=lambda item: item[:3])
+    for i, (space, _, end, value, k) in enumerate(places):
+        for other_space, start, _, other, n in places[i + 1 :]:
+            if other_space != space or start >= end:
+                break
+            if other is not value:
+                found.setdefault(value, []).append((k, other, n))
+                found.setdefault(other, []).append((n, value, k))
+    return found
+
+
 def _text(op: SetFlagOp | WaitFlagOp) -> str:
     return f"{op.src} -> {op.dst}, {op.first}"
 
@@ -218,3 +262,8 @@ def _text(op: SetFlagOp | WaitFlagOp) -> str:
 def iterations(loop: ForOp) -> int:
     """As many iterations as bring each buffer of the loop's body round, and one more."""
     return max((op.buffers for op in loop.body.ops if isinstance(op, AllocOp)), default=1) + 1
+
+
+def interlocked(op: Instruction, value: SSAValue) -> bool:
+    """Whether the unit flag orders an instruction's use of a tile, block by block."""
+    return "unit_flag" in op.properties and tile_of(value).space == "l0c"

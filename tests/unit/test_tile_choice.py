@@ -1,0 +1,131 @@
+"""Tiles that users choose: what is one, what fits, what the error says, what kernels have them."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import ge_xdsl as gx
+from ge_xdsl.cli import opt, run
+from ge_xdsl.dialects.ge.text import module_text, parse_module
+from ge_xdsl.errors import CompileError, UsageError
+from ge_xdsl.lowering.tile_choice import choice, cut, fitting
+from ge_xdsl.lowering.tile_price import needs, overfull
+from ge_xdsl.lowering.tile_search import best_tiling, with_tile
+from ge_xdsl.lowering.tiling import MatmulShape
+from ge_xdsl.targets import target
+
+B1 = target("Ascend910B1")
+TEXT = """func.func @main(%x : tensor<96x80xf16>, %w : tensor<80x112xf16>) -> tensor<96x112xf16> {
+  %fc = ge.MatMul(%x, %w) : (tensor<96x80xf16>, tensor<80x112xf16>) -> tensor<96x112xf16>
+  func.return %fc : tensor<96x112xf16>
+}"""
+WRONG = [
+    ("", "tile is '', expected M,N,K, multiples of 16 from 16 to 4080"),
+    ("64,64", "tile is '64,64', expected M,N,K"),
+    ("64,64,64,64", "tile is '64,64,64,64', expected M,N,K"),
+    ("64,-64,64", "tile is '64,-64,64', expected M,N,K"),
+    ("64,60,64", "tile is '64,60,64', expected M,N,K"),
+    ("64,64,0", "tile is '64,64,0', expected M,N,K"),
+    ("64,64,4096", "tile is '64,64,4096', expected M,N,K"),
+    ("64,64,9999999999999", "tile is '64,64,9999999999999', expected M,N,K"),
+    ("²,64,64", "tile is '²,64,64', expected M,N,K"),
+]
+
+
+@pytest.mark.parametrize(("text", "why"), WRONG)
+def test_what_is_no_tile(text, why):
+    with pytest.raises(UsageError) as caught:
+        choice(text)
+    assert why in str(caught.value)
+
+
+def test_numbers_and_text():
+    assert choice("128, 256,64") == choice((128, 256, 64)) == choice([128, 256, 64])
+    assert choice(None) is None
+    with pytest.raises(UsageError, match="tile is '16,16', expected M,N,K, multiples of 16 from"):
+        choice((16, 16))
+
+
+sizes = st.integers(1, 255).map(lambda n: 16 * n)
+dims = st.integers(1, 5000)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.tuples(sizes, sizes, sizes), dims, dims, dims, st.sampled_from([2, 4]), st.booleans())
+def test_a_tile_that_is_named_instead_fits(tile, m, n, k, size, bias):
+    shape = MatmulShape(1, m, n, k, size, size, bias)
+    found = fitting(tile, shape, B1)
+    assert found is not None
+    assert all(a <= b for a, b in zip(found, cut(tile, shape), strict=True))
+    for tiling in with_tile(shape, found, B1):
+        assert (tiling.m, tiling.n, tiling.k0) == found
+        assert not overfull(needs(shape, tiling), B1)
+
+
+def test_nothing_fits_a_chip_without_memory():
+    tiny = B1.variant("Tiny", "SETTLED", l0c=512)
+    shape = MatmulShape(1, 64, 64, 64, 2, 2)
+    assert fitting((64, 64, 64), shape, tiny) is None
+    with pytest.raises(CompileError, match="tile 64,64,64 does not fit the memories of Tiny, exp"):
+        best_tiling(("no kernel", shape), tiny, pytest.fail, (64, 64, 64))
+
+
+@pytest.mark.parametrize("tile", ["32,48,16", (32, 48, 16)])
+def test_the_door(tile):
+    module = parse_module(TEXT)
+    before = module_text(module)
+    text = gx.text(gx.lower(module, tile=tile))
+    assert "in [96, 112] by [32, 48] over cores" in text
+    assert "!aicore.tile<32x16xf16, l0a, zz>" in text
+    assert module_text(module) == before
+    rng = np.random.default_rng(0)
+    arrays = {"x": rng.normal(size=(96, 80)), "w": rng.normal(size=(80, 112))}
+    arrays = {name: array.astype(np.float16) for name, array in arrays.items()}
+    outputs, report = gx.run(module, arrays, level="aicore", tile=tile)
+    (y,) = outputs.values()
+    np.testing.assert_allclose(y, arrays["x"] @ arrays["w"], rtol=2e-2, atol=2e-2)
+    assert report.kernels == gx.estimate(module, tile=tile).kernels
+    assert report.kernels[0].us >= gx.estimate(module).kernels[0].us
+
+
+def test_a_door_that_is_told_nonsense():
+    with pytest.raises(UsageError, match="tile is '1,2,3', expected M,N,K, multiples of 16 from"):
+        gx.lower(parse_module(TEXT), tile=(1, 2, 3))
+
+
+def test_an_attribute_that_is_no_tile():
+    for attr in ("[16, 16]", '"16,16,16"', "[16, 16, 1.0]"):
+        text = TEXT.replace("(%x, %w) :", f"(%x, %w) {{aicore.tile = {attr}}} :")
+        with pytest.raises(CompileError, match="error: ge.MatMul 'fc': tile is '[0-9,]*', expect"):
+            gx.lower(parse_module(text))
+
+
+def test_depthwise_convolutions_have_no_tile():
+    x, w, y = (f"tensor<{t}xf16>" for t in ("1x8x9x9", "8x1x3x3", "1x8x7x7"))
+    attrs = "strides = [1, 1, 1, 1], pads = [0, 0, 0, 0], groups = 8 : i64"
+    text = f"""func.func @main(%x : {x}, %w : {w}) -> {y} {{
+  %y = ge.Conv2D(%x, %w) {{{attrs}, data_format = "NCHW"}} : ({x}, {w}) -> {y}
+  func.return %y : {y}
+}}"""
+    plain = gx.text(gx.lower(parse_module(text)))
+    assert gx.text(gx.lower(parse_module(text), tile="16,16,16")) == plain
+
+
+def test_a_pass_without_a_tile(tmp_path, capsys):
+    path = tmp_path / "m.mlir"
+    path.write_text(TEXT)
+    assert opt.main([str(path), "-p", "aicore-tile"]) == 2
+    want = "pass aicore-tile: option 'tile' is missing, expected tile=M,N,K"
+    assert want in capsys.readouterr().err
+
+
+def test_idle_options(tmp_path, capsys):
+    path = tmp_path / "m.mlir"
+    path.write_text(TEXT)
+    assert opt.main([str(path), "--tile", "16,16,16"]) == 0
+    want = "warning: --tile 16,16,16 has no effect, expected -p convert-ge-to-aicore with it"
+    assert want in capsys.readouterr().err
+    assert run.main([str(path), "--random-inputs", "--tile", "16,16,16"]) == 2
+    assert "--tile 16,16,16 at level ge, expected --level aicore" in capsys.readouterr().err
+    assert run.main([str(path), "--random-inputs", "--cycles", "--tile", "16,16,16"]) == 0
