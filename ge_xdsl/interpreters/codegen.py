@@ -1,17 +1,21 @@
 """A kernel as Python source: loops over tiles, and one numpy call or move per instruction.
 
 The source is the loop nest of the kernel with numbers filled in; `compile_kernel` executes it
-to get a function `kernel(core, cores, *gm)`, which runs one core's share.
+to get functions that run one core's share: `kernel`, or `cube` and `vector` of a mixed kernel.
+Where cores wait for each other they are generators, which give what they wait for (`cross_cores`).
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 from xdsl.ir import Block, Operation, SSAValue
 
+from ge_xdsl.dialects.aicore.cross import CrossFlag, SyncAllOp
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
 from ge_xdsl.dialects.aicore.indexed import (
     ScalarOp,
@@ -40,7 +44,7 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0bOp,
 )
 from ge_xdsl.dialects.aicore.op import Index, Instruction
-from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, SectionOp
 from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.dialects.aicore.vector import (
@@ -59,13 +63,19 @@ from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.checked import CheckedRing
+from ge_xdsl.interpreters.codegen_more import CROSS_STATEMENTS, MORE_CALLS, MORE_STATEMENTS
 from ge_xdsl.interpreters.indexed_tiles import FUNCTIONS, statement
 from ge_xdsl.interpreters.map_tiles import copy_map_l1, copy_map_ub, load3d, vspread, vtap
 from ge_xdsl.interpreters.tiles import DATA_TYPES, Ring, copy_rows, fixpipe, load_l0, mmad
 
-KernelFunction = Callable[..., None]
-"""`kernel(core, cores, *gm)`: `core` of `cores` on one `Memory` per kernel argument."""
+KernelFunction = Callable[..., Any]
+"""`kernel(core, cores, sub, cross, *gm)`: `core` of `cores` on one `Memory` per argument.
 
+`sub` is the number of a vector core in its AI core, `cross` the flags and workspaces.
+"""
+
+RESERVED = ("core", "cores", "sub", "cross", "np", "t", "strip", "place", "height", "number")
 UNARY = {
     "abs": "np.abs({0}, out={1})",
     "relu": "np.maximum({0}, 0, out={1})",
@@ -83,6 +93,8 @@ BINARY = {
     "div": "np.divide",
     "max": "np.maximum",
     "min": "np.minimum",
+    "and": "np.bitwise_and",
+    "or": "np.bitwise_or",
 }
 COMPARE = {
     "eq": "np.equal",
@@ -92,8 +104,20 @@ COMPARE = {
     "gt": "np.greater",
     "ge": "np.greater_equal",
 }
-REDUCE = {"sum": "np.add", "max": "np.maximum", "min": "np.minimum"}
+REDUCE = {"sum": "np.add", "max": "np.maximum", "min": "np.minimum", "prod": "np.multiply"}
 SCALAR = {"adds": "np.add", "muls": "np.multiply", "maxs": "np.maximum", "mins": "np.minimum"}
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledKernel:
+    """The functions of a kernel by kind of core, and the op of each line of their source."""
+
+    functions: Mapping[str, KernelFunction]
+    file: str
+    """What tracebacks call the source."""
+    ops: Mapping[int, Operation]
+    takes_turns: bool
+    """Whether cores wait for each other: the functions are generators."""
 
 
 class KernelSource:
@@ -101,14 +125,32 @@ class KernelSource:
 
     def __init__(self, kernel: KernelOp) -> None:
         self.names: dict[SSAValue, str] = {}
-        self.taken: set[str] = {"core", "cores", "np", "t", "strip", "place", "height"}
+        self.taken: set[str] = set(RESERVED)
         self.head: list[str] = []
         self.lines: list[str] = []
         self.objects: dict[str, Any] = {}
+        self.marks: list[tuple[int, Operation]] = []
+        self.ops: dict[int, Operation] = {}
+        """Line number -> the instruction that it executes."""
+        self.text = ""
+        self.takes_turns = takes_turns(kernel)
         args = ", ".join(self.name(arg) for arg in kernel.body.args)
-        self.block(kernel.body, 1)
+        if kernel.core != "mix":
+            self.function("kernel", args, [kernel.body])
+        for section in kernel.sections if kernel.core == "mix" else ():
+            self.function(section.core, args, [kernel.body, section.body])
+
+    def function(self, name: str, args: str, blocks: Sequence[Block]) -> None:
+        """One function, of a section after what stands outside of all."""
+        self.head, self.lines, self.marks = [], [], []
+        if self.takes_turns:
+            self.head.append("    yield None")
+        for block in blocks:
+            self.block(block, 1)
+        start = self.text.count("\n") + 1 + len(self.head)
+        self.ops.update((start + line, op) for line, op in self.marks)
         body = self.head + (self.lines or ["    pass"])
-        self.text = "\n".join([f"def kernel(core, cores, {args}):", *body]) + "\n"
+        self.text += "\n".join([f"def {name}(core, cores, sub, cross, {args}):", *body]) + "\n"
 
     def name(self, value: SSAValue) -> str:
         """The Python name of an SSA value."""
@@ -143,18 +185,27 @@ class KernelSource:
                 name, shape = self.name(op.results[0]), tile_of(op.results[0]).shape
                 view = f"strided({op.offset}, {op.strides}, {list(shape)})"
                 self.emit(depth, f"{name} = {self.name(op.operands[0])}.{view}")
-            elif isinstance(op, SetFlagOp | WaitFlagOp | PipeBarrierOp):
+            elif isinstance(op, SetFlagOp | WaitFlagOp | PipeBarrierOp | SectionOp):
                 continue  # one core's instructions run in program order
             elif type(op) in _STATEMENTS:
-                self.emit(depth, _STATEMENTS[type(op)](self, op))
+                self.statement(op, depth, _STATEMENTS[type(op)](self, op))
+            elif type(op) in CROSS_STATEMENTS:
+                self.statement(op, depth, CROSS_STATEMENTS[type(op)](self, op))
             else:
                 raise CompileError("has no execution, expected an aicore op", subject=op.name)
+
+    def statement(self, op: Operation, depth: int, text: str) -> None:
+        """The line that executes an op, which is noted for errors."""
+        if text:
+            self.emit(depth, text)
+            self.marks.append((len(self.lines), op))
 
     def alloc(self, op: AllocOp, depth: int) -> None:
         name = self.name(op.results[0])
         ring = f"{name}ring"
         self.objects[f"{ring}_tile"] = tile_of(op.results[0])
-        self.head.append(f"    {ring} = Ring({name.rstrip('_')!r}, {ring}_tile, {op.buffers})")
+        spec = f"{name.rstrip('_')!r}, {ring}_tile, {op.buffers}"
+        self.head.append(f"    {ring} = Ring({spec}, {op.address})")
         self.emit(depth, f"{name} = {ring}.take()")
 
     def loop(self, op: ForOp, depth: int) -> None:
@@ -167,9 +218,17 @@ class KernelSource:
             self.emit(depth, f"for t in range(core, {total}, cores):")
             depth += 1
             self.unrank(op, origins, counts, depth)
+        if op.over_subcores:
+            self.emit(depth, f"for number, ({', '.join(origins)},) in enumerate(product(")
+            for (extent, step), base in zip(dims, op.bases, strict=True):
+                low = self.index(base)
+                self.emit(depth + 1, f"range({low}, {low} + {self.index(extent)}, {step}),")
+            self.emit(depth, ")):")
+            depth += 1
+            self.emit(depth, "if number % 2 != sub: continue")
         for i, ((extent, step), base) in enumerate(zip(dims, op.bases, strict=True)):
             end = self.index(extent) if base == 0 else f"{self.index(base)} + {self.index(extent)}"
-            if not op.over_cores:
+            if not op.over_cores and not op.over_subcores:
                 self.emit(depth, f"for {origins[i]} in range({self.index(base)}, {end}, {step}):")
                 depth += 1
             self.emit(depth, f"{self.name(op.length(i))} = min({step}, {end} - {origins[i]})")
@@ -205,6 +264,10 @@ def _copy_in(src: KernelSource, op: Instruction) -> str:
 
 def _copy_out(src: KernelSource, op: Instruction) -> str:
     values = f"{src.name(op.tile('src'))}.read({src.indices(op.sizes)})"
+    how = op.option("atomic")
+    if how != "none":
+        place = f"({src.indices(op.offsets)},)"
+        return f"{src.name(op.tile('dst'))}.join({place}, {values}, {how!r})"
     return f"{src.name(op.tile('dst'))}.store(({src.indices(op.offsets)},), {values})"
 
 
@@ -218,16 +281,30 @@ def _load_bias(src: KernelSource, op: Instruction) -> str:
     return f"{src.name(op.tile('dst'))}.put({get})"
 
 
-def _mmad(src: KernelSource, op: Instruction) -> str:
+def _mmad(src: KernelSource, op: MmadOp) -> str:
     tiles = ", ".join(src.name(op.tile(name)) for name in ("a", "b", "c"))
     first = " and ".join(f"{src.index(v)} == 0" for v in op.at) or "True"
+    if op.option("init") == "acc":
+        first = "False"
     bias = src.name(op.tile("bias")) if op.option("init") == "bias" else "None"
-    return f"mmad({tiles}, {src.indices(op.sizes)}, {first}, {bias})"
+    hf32 = ", True" if op.option("hf32") else ""
+    return f"mmad({tiles}, {src.indices(op.sizes)}, {first}, {bias}{hf32})"
 
 
-def _fixpipe(src: KernelSource, op: Instruction) -> str:
+def _fixpipe(src: KernelSource, op: FixpipeOp) -> str:
     tiles = f"{src.name(op.tile('src'))}, {src.name(op.tile('dst'))}, ({src.indices(op.offsets)},)"
-    return f"fixpipe({tiles}, {src.indices(op.sizes)}, {op.option('relu')})"
+    names = op.tile_names()
+    scale = src.name(op.tile("scales")) if "scales" in names else repr(op.option("scale"))
+    slope = src.name(op.tile("slopes")) if "slopes" in names else repr(op.option("slope"))
+    if op.option("relu"):
+        slope = "0"
+    how = f"{scale}, {slope}, {op.option('atomic')!r}"
+    return f"fixpipe({tiles}, {src.indices(op.sizes)}, {how})"
+
+
+def _read_written(src: KernelSource, op: Instruction) -> str:
+    """What the op's destination holds before."""
+    return f"{src.name(op.written)}.read({src.indices(op.sizes)}).copy()"
 
 
 def _read(src: KernelSource, op: Instruction, name: str) -> str:
@@ -239,6 +316,8 @@ def _write(src: KernelSource, op: Instruction) -> str:
 
 
 def _unary(src: KernelSource, op: Instruction) -> str:
+    if op.option("kind") == "not":
+        return f"np.invert({_read(src, op, 'src')}, out={_write(src, op)})"
     return UNARY[op.option("kind")].format(_read(src, op, "src"), _write(src, op))
 
 
@@ -256,7 +335,12 @@ def _number(src: KernelSource, op: Instruction) -> str:
 
 
 def _scalar(src: KernelSource, op: Instruction) -> str:
-    call = SCALAR[op.option("kind")]
+    kind = op.option("kind")
+    if kind not in SCALAR:
+        old = _read_written(src, op) if kind == "axpy" else "None"
+        args = f"{kind!r}, {_read(src, op, 'src')}, {_number(src, op)}, {old}"
+        return f"{_write(src, op)}[...] = by_scalar({args})"
+    call = SCALAR[kind]
     return f"{call}({_read(src, op, 'src')}, {_number(src, op)}, out={_write(src, op)})"
 
 
@@ -288,11 +372,10 @@ def _select(src: KernelSource, op: Instruction) -> str:
     return f"{_write(src, op)}[...] = np.where({mask}, {a}, {b})"
 
 
-def _reduce(src: KernelSource, op: Instruction) -> str:
-    r, c = (src.index(size) for size in op.sizes)
-    rows = op.option("axis") == "rows"
-    out = f"{src.name(op.written)}.write({f'1, {c}' if rows else f'{r}, 1'})"
-    call, axis = REDUCE[op.option("kind")], 0 if rows else 1
+def _reduce(src: KernelSource, op: VreduceOp) -> str:
+    out = f"{src.name(op.written)}.write({src.indices(op.left(*op.sizes))})"
+    axis = {"rows": "0", "cols": "1", "all": "None"}[op.option("axis")]
+    call = REDUCE[op.option("kind")]
     return f"{out}[...] = {call}.reduce({_read(src, op, 'src')}, axis={axis}, keepdims=True)"
 
 
@@ -356,6 +439,7 @@ def _indexed(src: KernelSource, op: Instruction) -> str:
 
 
 _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
+    **MORE_STATEMENTS,
     CopyGmL1Op: _copy_in,
     CopyGmUbOp: _copy_in,
     CopyUbGmOp: _copy_out,
@@ -380,21 +464,29 @@ _STATEMENTS: dict[type[Operation], Callable[[KernelSource, Any], str]] = {
     Load3dOp: _load3d,
     VspreadOp: _spread,
     VtapOp: _tap,
-    **dict.fromkeys(
-        (VgatherOp, VsortOp, VargreduceOp, VscanOp, VscatterOp, ScalarOp), _indexed
-    ),
+    **dict.fromkeys((VgatherOp, VsortOp, VargreduceOp, VscanOp, VscatterOp, ScalarOp), _indexed),
 }
 """Instruction -> the Python statement that executes it."""
 
 
-def compile_kernel(kernel: KernelOp) -> KernelFunction:
-    """The function that runs one core's share of a kernel."""
+def takes_turns(kernel: KernelOp) -> bool:
+    """Whether cores of the kernel wait for each other."""
+    return kernel.core == "mix" or any(
+        isinstance(op, CrossFlag | SyncAllOp) for op in kernel.walk()
+    )
+
+
+def compile_kernel(kernel: KernelOp, *, checked: bool = False) -> CompiledKernel:
+    """The functions that run one core's share of a kernel; `checked` is told by `tiles`."""
     import numpy as np
 
     source = KernelSource(kernel)
+    file = f"<kernel {kernel.sym_name}>"
     names: dict[str, Any] = {
         "np": np,
-        "Ring": Ring,
+        "product": product,
+        "Ring": CheckedRing if checked else Ring,
+        **MORE_CALLS,
         "load_l0": load_l0,
         "mmad": mmad,
         "fixpipe": fixpipe,
@@ -408,5 +500,7 @@ def compile_kernel(kernel: KernelOp) -> KernelFunction:
         **FUNCTIONS,
         **source.objects,
     }
-    exec(compile(source.text, f"<kernel {kernel.sym_name}>", "exec"), names)
-    return names["kernel"]
+    exec(compile(source.text, file, "exec"), names)
+    kinds = ("cube", "vector") if kernel.core == "mix" else ("kernel",)
+    functions = {kind: names[kind] for kind in kinds}
+    return CompiledKernel(functions, file, source.ops, source.takes_turns)

@@ -14,13 +14,21 @@ from itertools import product
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+from xdsl.ir import Operation, SSAValue
+
+from ge_xdsl.dialects.aicore.cube import FixpipeOp
+from ge_xdsl.dialects.aicore.move import CopyUbGmOp
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
-from ge_xdsl.dialects.aicore.types import Tile, tile_of
+from ge_xdsl.dialects.aicore.types import SUB_CORES, Tile, tile_of
+from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.types import numpy_dtype
+from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.batched import BatchedSource, LoopSource, Unfit, matrix_shape
 from ge_xdsl.interpreters.batched_ops import CALLS
-from ge_xdsl.interpreters.codegen import KernelFunction, compile_kernel
+from ge_xdsl.interpreters.checked import CheckedMemory
+from ge_xdsl.interpreters.codegen import CompiledKernel, compile_kernel
+from ge_xdsl.interpreters.cross_cores import CUBE, CrossCores, Unit, run_in_turn
 from ge_xdsl.interpreters.tiles import DATA_TYPES, Memory, matrix_of
 
 if TYPE_CHECKING:
@@ -180,7 +188,7 @@ class Kernel:
         self.batched: Batched | None = None
         self.why = ""
         """Why the last run was not for all tiles at once."""
-        self.function: KernelFunction | None = None
+        self.compiled: CompiledKernel | None = None
         if not checked:
             try:
                 self.batched = Batched(kernel)
@@ -200,42 +208,112 @@ class Kernel:
         return self.by_core(arrays)
 
     def by_core(self, arrays: Sequence[Array]) -> list[Array]:
-        """`run`, one core after the other."""
-        if self.function is None:
-            self.function = compile_kernel(self.kernel)
-        return run_kernel(self.kernel, self.function, arrays)
+        """`run`, one core after the other, or in turn where they wait for each other."""
+        if self.compiled is None:
+            self.compiled = compile_kernel(self.kernel, checked=self.checked)
+        return run_kernel(self.kernel, self.compiled, arrays, self.checked)
 
 
-def run_kernel(kernel: KernelOp, function: KernelFunction, arrays: Sequence[Array]) -> list[Array]:
+def run_kernel(
+    kernel: KernelOp, compiled: CompiledKernel, arrays: Sequence[Array], checked: bool
+) -> list[Array]:
     """The arrays that a kernel writes, in the shapes of its tiles, for those that it reads."""
     import numpy as np
 
-    args = kernel.body.args
-    subject = f"aicore.kernel @{kernel.sym_name}"
-    memories: list[Memory] = []
-    for i, arg in enumerate(args):
-        tile, name = tile_of(arg), arg.name_hint or f"argument {i}"
-        if i < len(arrays):
-            stored = np.ascontiguousarray(arrays[i]).reshape(tile.storage)
-            memories.append(Memory(name, stored, True, tile=tile))
-        else:
-            memories.append(Memory(name, _empty(tile, subject), False))
+    memories = list(_memories(kernel, arrays, checked))
     try:
         with np.errstate(all="ignore"):
-            for core in range(kernel.blocks):
-                function(core, kernel.blocks, *memories)
+            _run_cores(kernel, compiled, memories)
     except (ValueError, IndexError) as error:
-        raise CompileError(str(error), subject=subject, location=kernel.source) from error
+        raise _failure(kernel, compiled, error) from error
     for memory in memories:
         if memory.missing:
             how = "unwritten" if memory.missing > 0 else "written again"
             raise CompileError(
                 f"leaves {abs(memory.missing)} of {memory.array.size} elements of "
-                f"'{memory.name}' {how}, expected each to be written once",
-                subject=subject,
+                f"'{memory.name}' {how}{_first_missing(memory)}, expected each to be written once",
+                subject=f"aicore.kernel @{kernel.sym_name}",
                 location=kernel.source,
             )
     return [memory.array for memory in memories[len(arrays) :]]
+
+
+def _memories(kernel: KernelOp, arrays: Sequence[Array], checked: bool) -> Iterator[Memory]:
+    """The arguments in GM."""
+    import numpy as np
+
+    kind = CheckedMemory if checked else Memory
+    for i, arg in enumerate(kernel.body.args):
+        tile, name = tile_of(arg), arg.name_hint or f"argument {i}"
+        if i < len(arrays):
+            stored = np.ascontiguousarray(arrays[i]).reshape(tile.storage)
+            yield kind(name, stored, True, tile=tile)
+            continue
+        memory = kind(name, _empty(tile, f"aicore.kernel @{kernel.sym_name}"), False)
+        if _is_added_to(arg):
+            memory.make_joined()
+        yield memory
+
+
+def _is_added_to(value: SSAValue) -> bool:
+    """Whether an instruction adds to what the tile, or a view of it, holds."""
+    users = [use.operation for use in value.uses]
+    views = [op.results[0] for op in users if isinstance(op, StridedOp)]
+    stores = [op for op in users if isinstance(op, CopyUbGmOp | FixpipeOp) and op.written is value]
+    added = any(op.option("atomic") == "add" for op in stores)
+    return added or any(_is_added_to(view) for view in views)
+
+
+def _run_cores(kernel: KernelOp, compiled: CompiledKernel, memories: Sequence[Memory]) -> None:
+    units = units_of(kernel)
+    cross = CrossCores([unit for unit, _ in units])
+    if not compiled.takes_turns:
+        for (core, sub), kind in units:
+            compiled.functions[kind](core, kernel.blocks, sub, cross, *memories)
+        return
+    programs = {
+        (core, sub): compiled.functions[kind](core, kernel.blocks, sub, cross, *memories)
+        for (core, sub), kind in units
+    }
+    run_in_turn(cross, programs)
+
+
+def units_of(kernel: KernelOp) -> list[tuple[Unit, str]]:
+    """The cores that run a kernel, each with the name of its function."""
+    if kernel.core != "mix":
+        return [((core, CUBE), "kernel") for core in range(kernel.blocks)]
+    found: list[tuple[Unit, str]] = []
+    for core in range(kernel.blocks):
+        found.append(((core, CUBE), "cube"))
+        found += [((core, sub), "vector") for sub in range(SUB_CORES)]
+    return found
+
+
+def _failure(kernel: KernelOp, compiled: CompiledKernel, error: Exception) -> CompileError:
+    """An error in words: the instruction that was executed, the kernel, what was wrong."""
+    op: Operation | None = None
+    trace = error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == compiled.file:
+            op = compiled.ops.get(trace.tb_lineno)
+        trace = trace.tb_next
+    subject = f"aicore.kernel @{kernel.sym_name}"
+    source = op.source if isinstance(op, Located) else None
+    return CompileError(
+        str(error),
+        subject=subject if op is None else f"{op.name} in {subject}",
+        location=source or kernel.source,
+    )
+
+
+def _first_missing(memory: Memory) -> str:
+    """Where the first element is that is not written, in a checked run."""
+    import numpy as np
+
+    if not isinstance(memory, CheckedMemory) or memory.done.all():
+        return ""
+    first = np.argwhere(~memory.done)[0]
+    return f", the first at [{', '.join(str(n) for n in first)}]"
 
 
 def _empty(tile: Tile, subject: str) -> Array:

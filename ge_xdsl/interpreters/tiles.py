@@ -60,6 +60,10 @@ class Buffer:
                 f"reads {rows}x{cols} of '{self.name}', of which {self.rows}x{self.cols} is written"
             )
 
+    def need_part(self, row: int, col: int, rows: int, cols: int) -> None:
+        """Raise ValueError unless the part holds data."""
+        self.need(row + rows, col + cols)
+
     def room(self, rows: int, cols: int) -> None:
         """Note rows x cols as written; raise ValueError when the tile is smaller."""
         shape = self.tile.shape
@@ -73,7 +77,7 @@ class Buffer:
 
     def get(self, row: int, col: int, rows: int, cols: int) -> Array:
         """The matrix elements [row:row+rows, col:col+cols]."""
-        self.need(row + rows, col + cols)
+        self.need_part(row, col, rows, cols)
         if self.tile.layout == "nd":
             return self.data[row : row + rows, col : col + cols]
         r0, c0 = self.tile.blocks
@@ -101,6 +105,23 @@ class Buffer:
             matrix = whole
         grid = matrix.reshape(r1, r0, c1, c0)
         _blocks(self, 0, r1, 0, c1)[...] = grid.transpose(TO_STORAGE[self.tile.layout])
+
+    def put_at(self, row: int, col: int, matrix: Array) -> None:
+        """Write a matrix at whole blocks from (row, col) on."""
+        import numpy as np
+
+        rows, cols = matrix.shape
+        self.room(max(self.rows, row + rows), max(self.cols, col + cols))
+        r0, c0 = self.tile.blocks
+        if self.tile.layout == "nd":
+            self.data[row : row + rows, col : col + cols] = matrix
+            return
+        r1, c1 = -(-rows // r0), -(-cols // c0)
+        whole = np.zeros((r1 * r0, c1 * c0), matrix.dtype)
+        whole[:rows, :cols] = matrix
+        grid = whole.reshape(r1, r0, c1, c0).transpose(TO_STORAGE[self.tile.layout])
+        top, left = row // r0, col // c0
+        _blocks(self, top, top + r1, left, left + c1)[...] = grid
 
     def read(self, rows: int, cols: int) -> Array:
         """A view of the corner of a row-major tile, to be read."""
@@ -145,7 +166,8 @@ class Ring:
 
     __slots__ = ("buffers", "next")
 
-    def __init__(self, name: str, tile: Tile, count: int) -> None:
+    def __init__(self, name: str, tile: Tile, count: int, address: int | None = None) -> None:
+        del address  # each buffer has memory of its own here
         self.buffers = [Buffer(name, tile) for _ in range(count)]
         self.next = 0
 
@@ -158,9 +180,13 @@ class Ring:
 
 
 class Memory:
-    """A tile in GM. `missing` counts the elements of an output that are not written yet."""
+    """A tile in GM, read or written by the kernel.
 
-    __slots__ = ("array", "missing", "name", "readable", "root", "tile")
+    `missing` counts the elements of an output that are not written yet. An output that elements
+    are added to (`joined`) is zero at first, and not counted.
+    """
+
+    __slots__ = ("array", "joined", "missing", "name", "readable", "root", "tile")
 
     def __init__(
         self,
@@ -175,7 +201,13 @@ class Memory:
         self.array = array
         self.readable = readable
         self.root = self if root is None else root
+        self.joined = False
         self.missing = 0 if readable else array.size
+
+    def make_joined(self) -> None:
+        """Start from zero."""
+        self.array[...] = 0
+        self.joined, self.missing = True, 0
 
     def strided(self, offset: int, strides: Sequence[int], shape: Sequence[int]) -> Memory:
         """The same memory with other strides, in elements; all must lie in it."""
@@ -211,7 +243,18 @@ class Memory:
         if self.readable:
             raise ValueError(f"writes '{self.name}', which the kernel reads")
         self.window(offsets, *values.shape)[...] = values
-        self.root.missing -= values.size
+        if not self.root.joined:
+            self.root.missing -= values.size
+
+    def join(self, offsets: Sequence[int], values: Array, how: str) -> None:
+        """Add to a window, or keep the larger or smaller of both."""
+        import numpy as np
+
+        if self.readable:
+            raise ValueError(f"writes '{self.name}', which the kernel reads")
+        call = {"add": np.add, "max": np.maximum, "min": np.minimum}[how]
+        window = self.window(offsets, *values.shape)
+        window[...] = call(window, values.astype(window.dtype))
 
 
 def load_l0(
@@ -246,10 +289,24 @@ def multiply(a: Array, b: Array) -> Array:
 
 
 def mmad(
-    a: Buffer, b: Buffer, c: Buffer, m: int, n: int, k: int, first: bool, bias: Buffer | None
+    a: Buffer,
+    b: Buffer,
+    c: Buffer,
+    m: int,
+    n: int,
+    k: int,
+    first: bool,
+    bias: Buffer | None,
+    hf32: bool = False,
 ) -> None:
-    """c[:m, :n] = (first ? bias or 0 : c) + a[:m, :k] b[:k, :n], in f32."""
-    product = multiply(a.get(0, 0, m, k).astype("float32"), b.get(0, 0, k, n).astype("float32"))
+    """c[:m, :n] = (first ? bias or 0 : c) + a[:m, :k] b[:k, :n], in f32, of bytes in i32."""
+    left, right = a.get(0, 0, m, k), b.get(0, 0, k, n)
+    if c.tile.element == "i32":
+        product = left.astype("int32") @ right.astype("int32")
+    elif hf32:
+        product = multiply(to_hf32(left), to_hf32(right))
+    else:
+        product = multiply(left.astype("float32"), right.astype("float32"))
     if not first:
         product += c.get(0, 0, m, n)
     elif bias is not None:
@@ -257,12 +314,62 @@ def mmad(
     c.put(product)
 
 
-def fixpipe(src: Buffer, dst: Memory, offsets: Sequence[int], m: int, n: int, relu: bool) -> None:
-    """dst window = relu?(src[:m, :n]) in dst's element type."""
+HF32_LOST = 13
+"""Bits of an f32's mantissa that hf32 does not have, 23 - 10."""
+
+
+def to_hf32(values: Array) -> Array:
+    """f32 rounded to 10 bits of mantissa, to nearest, halves to even; NaN and infinities stay."""
+    import numpy as np
+
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    half = np.uint32(1 << (HF32_LOST - 1))
+    up = (bits >> np.uint32(HF32_LOST)) & np.uint32(1)
+    cut = (bits + half - np.uint32(1) + up) & ~np.uint32((1 << HF32_LOST) - 1)
+    return np.where(np.isfinite(values), cut.view(np.float32), values)
+
+
+def cut_scale(scale: Array) -> Array:
+    """Scales of the fixpipe: f32 with what is below 10 bits of mantissa cut off."""
+    import numpy as np
+
+    bits = np.ascontiguousarray(scale, np.float32).view(np.uint32)
+    return (bits & ~np.uint32((1 << HF32_LOST) - 1)).view(np.float32)
+
+
+def fixpipe(
+    src: Buffer,
+    dst: Memory | Buffer,
+    offsets: Sequence[int],
+    m: int,
+    n: int,
+    scale: Buffer | float | None = None,
+    slope: Buffer | float | None = None,
+    atomic: str = "none",
+) -> None:
+    """dst window = act(src[:m, :n] * scale) in dst's element type; `slope` 0 is relu."""
+    import numpy as np
+
     values = src.get(0, 0, m, n)
-    if relu:
+    if scale is not None:
+        factors = scale.get(0, 0, 1, n) if isinstance(scale, Buffer) else np.float32(scale)
+        values = values.astype(np.float32) * cut_scale(np.atleast_1d(factors))
+    if isinstance(slope, Buffer) or slope:
+        factors = slope.get(0, 0, 1, n) if isinstance(slope, Buffer) else np.float32(slope)
+        values = np.where(values < 0, values * factors, values)
+    elif slope is not None:
         values = values.clip(min=0)
-    dst.store(offsets, values.astype(dst.array.dtype))
+    dtype = dst.array.dtype if isinstance(dst, Memory) else dst.data.dtype
+    if dtype.kind in "iu" and values.dtype.kind == "f":
+        limits = np.iinfo(dtype)
+        values = np.nan_to_num(np.rint(values), nan=0.0).clip(limits.min, limits.max)
+    values = values.astype(dtype)
+    if isinstance(dst, Buffer):
+        dst.put_at(offsets[0], offsets[1], values)
+    elif atomic != "none":
+        dst.join(offsets, values, atomic)
+    else:
+        dst.store(offsets, values)
 
 
 def _text(shape: Sequence[int]) -> str:

@@ -36,7 +36,7 @@ CROSS_FLAGS = 16
 """Ids of the flags between cores."""
 CROSS_COUNT = 15
 """How often a flag between cores may be set before it is waited for [ARCH]."""
-MODES = (0, 1, 2, 4)
+MODES = (0, 1, 2)
 
 
 class WorkspaceOp(Operation, Located):
@@ -137,9 +137,8 @@ class CrossFlag(Operation, Located):
 
     Mode 2 is between a cube core and its two vector cores: the cube core waits for both, and what
     it sets both wait for. Mode 0 is among all cores of a kind, 1 among the vector cores of one AI
-    core: who waits, waits for all. Mode 4 (arch 3510) is between a cube core and the vector
-    cores, each on its own. C1: a pipe of the core that runs it. C2: ids from 0 to 15. C3: a mode.
-    C4: modes 1, 2 and 4 stand in a mixed kernel.
+    core: who waits, waits for all. C1: a pipe. C2: ids from 0 to 15. C3: a mode. C4: modes 1 and 2
+    stand in a mixed kernel.
     """
 
     traits = traits_def()
@@ -187,7 +186,7 @@ class CrossFlag(Operation, Located):
                 f"has ids {self.first} to {last}, expected 0 to {CROSS_FLAGS - 1}"
             )
         if self.mode not in MODES:  # C3
-            raise VerifyException(f"has mode {self.mode}, expected one of 0, 1, 2, 4")
+            raise VerifyException(f"has mode {self.mode}, expected one of 0, 1, 2")
         if self.mode and section_of(self) is None:  # C4
             raise VerifyException(
                 f"has mode {self.mode} outside a section, expected it in a mix kernel"

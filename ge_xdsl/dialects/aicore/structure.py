@@ -340,6 +340,11 @@ class SectionOp(Operation, Located):
         return cls.create(properties={"core": core}, regions=[region])
 
 
+def bodies_of(kernel: KernelOp) -> list[Block]:
+    """The blocks that cores run: the kernel's, or those of its sections."""
+    return [section.body for section in kernel.sections] if kernel.core == "mix" else [kernel.body]
+
+
 def section_kind(op: Operation) -> str:
     """The kind of core that runs an op: its section's, or its kernel's."""
     parent: Operation | None = op
