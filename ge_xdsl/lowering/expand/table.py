@@ -6,7 +6,9 @@ from ge_xdsl.lowering.expand import (
     activations,
     arithmetic,
     images,
+    losses,
     norms,
+    products,
     picks,
     recurrent,
     reductions,
@@ -19,6 +21,8 @@ EXPANSIONS: dict[str, Expansion] = {
     **reductions.EXPANSIONS,
     **picks.EXPANSIONS,
     **images.EXPANSIONS,
+    **losses.EXPANSIONS,
+    **products.EXPANSIONS,
     **norms.EXPANSIONS,
     **recurrent.EXPANSIONS,
 }

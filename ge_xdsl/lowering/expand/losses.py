@@ -1,0 +1,218 @@
+"""Losses, rotary embeddings, dropout and quantisation as formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, pi
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.lowering.expand.builder import Builder, Expansion
+from ge_xdsl.lowering.expand.terms import Formula, Term, formula
+
+LOWEST_LOG = -100.0
+"""What BinaryCrossEntropy cuts logarithms at."""
+
+
+def reduced(build: Builder, loss: Term, how: str) -> Term:
+    """The losses, their sum, mean, or their sum over the batch."""
+    axes = list(range(len(loss.shape)))
+    if how == "none" or not axes:
+        return loss
+    if how == "batchmean":
+        return loss.sum(axes) * (1 / loss.shape[0])
+    return loss.sum(axes) if how == "sum" else loss.mean(axes)
+
+
+def _pair(call: Callable[..., Term]) -> Formula:
+    """A loss of two operands and the op, reduced as the op says."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term, *rest: Term | None) -> Term:
+        how = op.get_attr("reduction") if "reduction" in op.prototype.attr_by_name else "none"
+        return reduced(build, call(op, a, b, *rest), how)
+
+    return expand
+
+
+def softplus(x: Term) -> Term:
+    return x.call("Softplus")
+
+
+def _sigmoid_v2(op: GeOp, x: Term, t: Term, weight: Term | None, positive: Term | None) -> Term:
+    tail = softplus(-x)
+    tail = tail if positive is None else ((positive - 1) * t + 1) * tail
+    loss = (1 - t) * x + tail
+    return loss if weight is None else loss * weight
+
+
+def _smooth_l1(op: GeOp, a: Term, b: Term) -> Term:
+    sigma = op.get_attr("sigma")
+    size = (a - b).abs()
+    if sigma == 0:
+        return size
+    return (size < sigma).pick(size * size * (0.5 / sigma), size - 0.5 * sigma)
+
+
+def _binary(op: GeOp, x: Term, y: Term, weight: Term | None = None) -> Term:
+    ones, zeros = (p.log().call("Maximum", LOWEST_LOG) for p in (x, 1 - x))
+    loss = -(y * ones + (1 - y) * zeros)
+    return loss if weight is None else loss * weight
+
+
+def _divergence(op: GeOp, x: Term, target: Term) -> Term:
+    if "log_target" in op.prototype.attr_by_name and op.get_attr("log_target"):
+        return target.exp() * (target - x)
+    safe = (target > 0.0).pick(target, 1.0)
+    return (target > 0.0).pick(target * (safe.log() - x), 0.0)
+
+
+def _poisson(op: GeOp, x: Term, target: Term) -> Term:
+    if op.get_attr("log_input"):
+        loss = x.exp() - target * x
+    else:
+        loss = x - target * (x + op.get_attr("eps")).log()
+    if not op.get_attr("full"):
+        return loss
+    safe = (target > 1.0).pick(target, 1.0)
+    stirling = safe * safe.log() - safe + (safe.log() + log(2 * pi)) * 0.5
+    return loss + (target > 1.0).pick(stirling, 0.0)
+
+
+def log_softmax(x: Term, axis: int) -> Term:
+    """x - max - log(sum(exp(x - max)))"""
+    return x.call("LogSoftmaxV2", axes=[axis])
+
+
+def _softmax_cross_entropy(build: Builder, op: GeOp, x: Term, labels: Term) -> list[Term]:
+    logs = log_softmax(x, 1)
+    return [-((labels * logs).sum([1])), logs.exp() - labels]
+
+
+def _hot(build: Builder, labels: SSAValue, count: int) -> SSAValue:
+    """[N] labels -> [N, count] f32: 1 at the label"""
+    number = build.count(labels)
+    shape = [number, count]
+    ramp = build.spread(build.const([list(range(count))], build.dtype(labels)), shape)
+    wide = build.spread(build.reshape(labels, [number, 1]), shape)
+    return build.cast(build("Equal", wide, ramp), DataType.DT_FLOAT)
+
+
+def sparse_cross_entropy(build: Builder, op: GeOp) -> list[SSAValue]:
+    x, labels = op.operands
+    logs = log_softmax(Term(build, build.wide(x)), 1)
+    hot = Term(build, _hot(build, labels, build.shape(x)[1]))
+    found = [-((logs * hot).sum([1])), logs.exp() - hot]
+    return [t.like(r) for t, r in zip(found, op.results, strict=True)]
+
+
+# Rotary embeddings
+
+
+def rotate(build: Builder, x: Term, mode: str) -> Term:
+    """The last dimension rotated: halves, quarters or neighbours."""
+    rank, size = len(x.shape), x.shape[-1]
+    last = rank - 1
+    if mode == "interleave":
+        split = x.reshape([*x.shape[:-1], size // 2, 2])
+        a, b = build.halves(split.value, rank)
+        joined = build.concat([(-Term(build, b)).value, a], rank)
+        return Term(build, joined).reshape(x.shape)
+    if mode == "quarter":
+        part = size // 4
+        a, b, c, d = (
+            Term(build, build.slice(x.value, last, k * part, part)) for k in range(4)
+        )
+        return Term(build, build.concat([(-b).value, a.value, (-d).value, c.value], last))
+    a, b = build.halves(x.value, last)
+    return Term(build, build.concat([(-Term(build, b)).value, a], last))
+
+
+def _rotary_mul(build: Builder, op: GeOp, x: Term, r1: Term, r2: Term) -> Term:
+    return x * r1 + rotate(build, x, op.get_attr("rotary_mode")) * r2
+
+
+def _rotary_embedding(
+    build: Builder, op: GeOp, x: Term, cos: Term, sin: Term, matrix: Term | None = None
+) -> Term:
+    mode = op.get_attr("mode")
+    if matrix is not None or mode not in (0, 1, 2):
+        raise build.decline(f"for mode {mode} or a matrix")
+    kind = ("half", "interleave", "quarter")[mode]
+    return x * cos + rotate(build, x, kind) * sin
+
+
+def _apply_rotary(
+    build: Builder, op: GeOp, query: Term, key: Term, cos: Term, sin: Term
+) -> list[Term]:
+    mode = op.get_attr("rotary_mode")
+    return [x * cos + rotate(build, x, mode) * sin for x in (query, key)]
+
+
+# Dropout, quantisation
+
+
+def _fake_quant(build: Builder, op: GeOp, x: Term) -> Term:
+    low, high, bits = (op.get_attr(n) for n in ("min", "max", "num_bits"))
+    first = 1 if op.get_attr("narrow_range") else 0
+    last = 2**bits - 1
+    step = (high - low) / (last - first)
+    zero = first - low / step
+    place = min(max(round(zero), first), last)
+    clipped = x.clip((first - place) * step, (last - place) * step)
+    offset = (first - place) * step
+    codes = ((clipped - offset) * (1 / step) + 0.5).call("Floor")
+    return codes * step + offset
+
+
+def quantize(build: Builder, op: GeOp) -> SSAValue:
+    """AscendQuant: round(x scale + offset) in i8, saturated"""
+    if op.get_attr("dst_type") != int(DataType.DT_INT8) or op.get_attr("sqrt_mode"):
+        raise build.decline("for this dst_type, and for sqrt_mode")
+    x = Term(build, build.wide(op.operands[0]))
+    y = x * op.get_attr("scale") + op.get_attr("offset")
+    kinds = {"Round": "Rint", "Floor": "Floor", "Ceil": "Ceil", "Trunc": "Trunc"}
+    how = kinds.get(op.get_attr("round_mode"))
+    if how is None:
+        raise build.decline(f"for round_mode {op.get_attr('round_mode')}")
+    return y.call(how).clip(-128.0, 127.0).like(op.results[0])
+
+
+def _scaled_masked_softmax(build: Builder, op: GeOp, x: Term, mask: Term | None) -> Term:
+    if "fixed_triu_mask" in op.prototype.attr_by_name and op.get_attr("fixed_triu_mask"):
+        raise build.decline("with fixed_triu_mask")
+    y = x * op.get_attr("scale")
+    if mask is not None:
+        hidden = Term(build, build.spread(mask.value, x.shape))
+        y = hidden.pick(-10000.0, y)
+    return y.call("SoftmaxV2", axes=[-1])
+
+
+FORMULAS: dict[str, Formula] = {
+    "SigmoidCrossEntropyWithLogits": _pair(lambda op, x, t: softplus(x) - x * t),
+    "SigmoidCrossEntropyWithLogitsV2": _pair(_sigmoid_v2),
+    "SmoothL1Loss": _pair(_smooth_l1),
+    "SmoothL1LossV2": _pair(_smooth_l1),
+    "MseLoss": _pair(lambda op, a, b: (a - b).square()),
+    "LpLoss": _pair(lambda op, a, b: (a - b).abs()),
+    "SoftMarginLoss": _pair(lambda op, x, y: softplus(-(x * y))),
+    "BinaryCrossEntropy": _pair(_binary),
+    "KLDivV2": _pair(_divergence),
+    "KLDiv": _pair(_divergence),
+    "PoissonNllLoss": _pair(_poisson),
+    "SoftmaxCrossEntropyWithLogits": _softmax_cross_entropy,
+    "RotaryMul": _rotary_mul,
+    "RotaryPositionEmbedding": _rotary_embedding,
+    "ApplyRotaryPosEmb": _apply_rotary,
+    "FakeQuantWithMinMaxArgs": _fake_quant,
+    "ScaledMaskedSoftmax": _scaled_masked_softmax,
+}
+"""Op type -> its formula."""
+
+EXPANSIONS: dict[str, Expansion] = {
+    **{name: formula(call) for name, call in FORMULAS.items()},
+    "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy,
+    "AscendQuant": quantize,
+}
+
