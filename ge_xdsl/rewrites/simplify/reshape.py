@@ -45,7 +45,8 @@ class ComposeReshapes(Rule):
     """Reshape(view(x), shape) -> Reshape(x, shape) for a view of `VIEWS`
 
     Only where the shape does not refer to the dimensions of its operand (a 0 that copies one, a
-    range of dimensions). The view stays while others read it.
+    range of dimensions). The view stays while others read it. What RemoveNoopReshape removes is
+    left to it, so that the order of the rules is no matter.
     """
 
     name = "ComposeReshapes"
@@ -55,6 +56,8 @@ class ComposeReshapes(Rule):
         inner = defining(op.operands[0], *VIEWS)
         if inner is None:
             return Declined("operand is no reshape, expected one", op)
+        if any(not static_bypass_problem(v.results[0], v.operands[0]) for v in (op, inner)):
+            return Declined("one of the two changes nothing, expected another shape", op, 1)
         problem = shape_problem(cast("ReshapeOp", op))
         if problem:
             return Declined(problem, op, 1)

@@ -38,7 +38,8 @@ class RemoveIdentityTranspose(Rule):
 class ComposeTransposes(Rule):
     """Transpose(Transpose(x, p), q) -> Transpose(x, [p[i] for i in q])
 
-    Either one may be a TransposeD. The inner one stays while others read it.
+    Either one may be a TransposeD. The inner one stays while others read it. One that
+    RemoveIdentityTranspose removes is left to it, so that the order of the rules is no matter.
     """
 
     name = "ComposeTransposes"
@@ -59,8 +60,16 @@ class ComposeTransposes(Rule):
             return Declined(f"perms have {len(p)} and {len(q)} entries, expected equal", op, 1)
         if is_ordered(op) or is_ordered(inner):
             return Declined("a transpose is at a control edge, expected none", op, 1, matched=True)
+        if does_nothing(inner, p) or does_nothing(op, q):
+            return Declined("one perm is the identity, expected another", op, 1)
         _replace(rewriter, op, inner.operands[0], tuple(p[i] for i in q), self.names)
         return Applied()
+
+
+def does_nothing(op: GeOp, perm: tuple[int, ...]) -> bool:
+    """Whether a transpose with this permutation gives its operand as it is."""
+    identity = perm == tuple(range(len(perm)))
+    return identity and not bypass_problem(op.results[0], op.operands[0])
 
 
 def permutation_of(op: GeOp) -> tuple[int, ...] | None:
