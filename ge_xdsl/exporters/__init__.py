@@ -156,5 +156,9 @@ def write_graph(module: ModuleOp, path: Path, name: str, warn: Warn | None = Non
         from ge_xdsl.exporters.onnx.model import write_onnx
 
         write_onnx(checked_graph(module, name), path, warn)
+    elif name == "air":
+        from ge_xdsl.exporters.gepb import write_air
+
+        write_air(checked_graph(module, name), path)
     else:
         write_bytes(path, encoded(module, name, warn))

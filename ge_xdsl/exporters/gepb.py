@@ -8,25 +8,39 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
 from ge_xdsl.dialects.ge import nodes
-from ge_xdsl.dialects.ge.gepb import LIST_KINDS, PROTO_DTYPES, Message, encode
-from ge_xdsl.dialects.ge.gepb_text import text_of
-from ge_xdsl.dialects.ge.names import INPUT_NAMES, OUTPUT_NAMES, describe, fresh_name
-from ge_xdsl.dialects.ge.op import NAME, GeOp
+from ge_xdsl.dialects.ge.gepb import (
+    ATTR_DEF,
+    LIST_KINDS,
+    PROTO_DTYPES,
+    GepbError,
+    Message,
+    encode,
+)
+from ge_xdsl.dialects.ge.gepb_text import parse, text_of
+from ge_xdsl.dialects.ge.names import INPUT_NAMES, describe, fresh_name, ssa_name
+from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, NAME, GeOp
 from ge_xdsl.dialects.ge.prototype import AttrKind, Io, decode, kind_of
+from ge_xdsl.dialects.ge.store import chunks, unreadable
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Format, Tensor, tensor_of
 from ge_xdsl.dialects.ge.weights import WeightAttr, tensor_of_const
 from ge_xdsl.errors import CompileError
 
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+
 _NUMBER_OF = {name: number for number, name in PROTO_DTYPES.items()}
 _KIND_NUMBERS = {"required": 0, "optional": 1, "dynamic": 2}
-INTERNAL = (NAME, nodes.SUBGRAPH_NAMES, INPUT_NAMES, OUTPUT_NAMES, nodes.INPUT_TYPES)
+INTERNAL = (NAME, nodes.SUBGRAPH_NAMES, INPUT_NAMES, nodes.INPUT_TYPES)
 """Attributes that stand for other parts of a node than its attributes."""
 
 _INTERNAL_PREFIXES = (
@@ -53,24 +67,79 @@ def proto_text(func: FuncOp | Block, level: int = 1) -> str:
     return text_of(model_of(func, level))
 
 
-def model_of(func: FuncOp | Block, level: int = 1) -> Message:
-    """The `ModelDef` of a graph: first it, then all of its subgraphs."""
+INLINE_LIMIT = 2**30
+"""Weights of more bytes in all stand in files of their own, one for each constant."""
+LEAST_OUTSIDE = 1024
+"""Constants of fewer bytes stay in the model."""
+FOLDER = "air_weight"
+"""The folder beside a model that holds the folders of such files, as GE names it."""
+
+
+@dataclass
+class Outside:
+    """Constants that stand in files: where, relative to the model, and what the files hold."""
+
+    folder: str
+    files: dict[str, Array] = field(default_factory=dict[str, "Array"])
+
+    def put(self, node: str, array: Array) -> str:
+        """Keep the values of a node; the path of their file."""
+        stem = ssa_name(node).replace(".", "_")[:100]
+        path, count = f"{self.folder}/{stem}_file", 0
+        while path in self.files:
+            count += 1
+            path = f"{self.folder}/{stem}_{count}_file"
+        self.files[path] = array
+        return path
+
+
+def write_air(func: FuncOp, path: Path) -> None:
+    """Write an `.air` file, and for weights above `INLINE_LIMIT` their files, those first.
+
+    Raises CompileError for what GE cannot hold and what cannot be written.
+    """
+    from ge_xdsl.exporters.files import is_replaceable, replacing, write_bytes
+    from ge_xdsl.exporters.onnx.model import weight_bytes
+
+    if weight_bytes(func) <= INLINE_LIMIT or not is_replaceable(path):
+        write_bytes(path, air_bytes(func))
+        return
+    outside = Outside(f"{FOLDER}/{path.stem}")
+    data = encode(model_of(func, outside=outside))
+    try:
+        (path.parent / outside.folder).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unreadable(path.parent / outside.folder, error) from None
+    with ExitStack() as stack:
+        stack.enter_context(replacing(path)).write(data)
+        for name, array in outside.files.items():
+            file = stack.enter_context(replacing(path.parent / name))
+            for chunk in chunks(array):
+                file.write(chunk)
+
+
+def model_of(func: FuncOp | Block, level: int = 1, outside: Outside | None = None) -> Message:
+    """The `ModelDef` of a graph: first it, then all of its subgraphs.
+
+    With `outside` large constants become FileConstants whose values it keeps.
+    """
     root = func if isinstance(func, Block) else func.body.block
     blocks = [root, *nodes.sub_blocks(root)]
     names = [nodes.graph_name(block) for block in blocks]
     twice = [name for name, count in Counter(names).items() if count > 1]
     if twice:
         raise CompileError(f"two graphs are named '{twice[0]}', expected names of their own")
-    graphs = [_GraphWriter(block, level).graph() for block in blocks]
+    graphs = [_GraphWriter(block, level, outside).graph() for block in blocks]
     return Message("ModelDef", {"name": names[0], "version": 1, "graph": graphs})
 
 
 class _GraphWriter:
     """Writes one graph; nameless nodes get a name for the file only."""
 
-    def __init__(self, block: Block, level: int) -> None:
+    def __init__(self, block: Block, level: int, outside: Outside | None = None) -> None:
         self.block = block
         self.level = level
+        self.outside = outside
         self.handles = list(nodes.handles(block))
         self.names: dict[int, str] = {}
         taken = {nodes.handle_name(handle) for handle in self.handles}
@@ -125,7 +194,35 @@ class _GraphWriter:
         }
         if isinstance(handle, GeOp) and handle.regions:
             fields["subgraph_name"] = nodes.region_graph_names(handle)
+        if self.outside is not None and isinstance(handle, GeOp):
+            self.move_outside(handle, fields, self.outside)
         return Message("OpDef", fields)
+
+    def moves(self, op: GeOp) -> bool:
+        """Whether an op is a constant whose values go to a file."""
+        array = (
+            op.get_attr("value")
+            if self.outside is not None and op.op_type in CONSTANT_TYPES
+            else None
+        )
+        return array is not None and array.nbytes >= LEAST_OUTSIDE
+
+    def move_outside(self, op: GeOp, fields: dict[str, Any], outside: Outside) -> None:
+        """Make a large Const a FileConstant."""
+        if not self.moves(op):
+            return
+        array = op.get_attr("value")
+        tensor = tensor_of(op.results[0].type)
+        place = outside.put(fields["name"], array).encode()
+        dims = Message("ListValue", {"i": list(array.shape), "val_type": LIST_KINDS["i"]})
+        attrs: dict[str, Message] = fields["attr"]
+        for name, value in (
+            ("file_path", {"s": place}), ("location", {"s": place}), ("offset", {"i": 0}),
+            ("length", {"i": array.nbytes}), ("dtype", {"dt": int(tensor.dtype)}),
+            ("shape", {"list": dims}),
+        ):  # fmt: skip
+            attrs[name] = Message("AttrDef", value)
+        fields["type"] = "FileConstant"
 
     def attrs(self, handle: nodes.Handle) -> dict[str, Message]:
         if isinstance(handle, BlockArgument):
@@ -139,7 +236,8 @@ class _GraphWriter:
             return found
         for spec in handle.prototype.attrs:
             stored = handle.properties.get(spec.name)
-            dropped = spec.kind == "Tensor" and self.level >= WITHOUT_WEIGHTS
+            without = self.level >= WITHOUT_WEIGHTS or self.moves(handle)
+            dropped = spec.kind == "Tensor" and without
             if stored is not None and not dropped:
                 found[spec.name] = attr_def(stored, spec.kind, handle)
         return found | _declaration(handle)
@@ -229,6 +327,8 @@ def attr_def(attr: Attribute, kind: AttrKind | None, op: Operation) -> Message:
     """An attribute value; raises CompileError for one that GE has no form for."""
     if kind is None and attr == ArrayAttr([]):
         return Message("AttrDef", {"list": Message("ListValue")})
+    if kind is None and (written := _of_text(attr, op)) is not None:
+        return written
     if kind is None:
         raise CompileError(f"attribute is {attr}, expected a value of GE's", subject=describe(op))
     if kind == "Tensor":
@@ -245,6 +345,17 @@ def attr_def(attr: Attribute, kind: AttrKind | None, op: Operation) -> Message:
             {"list": Message("ListValue", {name: items, "val_type": LIST_KINDS[name]})},
         )
     return Message("AttrDef", {name: _item(name, value)})
+
+
+def _of_text(attr: Attribute, op: Operation) -> Message | None:
+    """The value of an attribute that is the text of one; raises CompileError for wrong text."""
+    if not isinstance(attr, DictionaryAttr) or list(attr.data) != [ATTR_DEF]:
+        return None
+    text = attr.data[ATTR_DEF]
+    try:
+        return parse("AttrDef", text.data if isinstance(text, StringAttr) else str(text))
+    except GepbError as error:
+        raise CompileError(f"attribute {ATTR_DEF}: {error}", subject=describe(op)) from None
 
 
 _FIELD_OF = {"Int": "i", "Float": "f", "Bool": "b", "String": "s", "Type": "dt"}

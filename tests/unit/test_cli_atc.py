@@ -170,7 +170,7 @@ def test_air(folder, capsys):
     """What GE saved compiles as the model that it was saved from."""
     gx.save(gx.load("m.onnx"), "m.air")
     assert pyatc(capsys, model="m.air", framework=1)[0] == 0
-    (output,) = run_compiled(["output_0"])
+    (output,) = run_compiled(["y"])
     np.testing.assert_allclose(output, EXPECTED, 1e-6)
 
 

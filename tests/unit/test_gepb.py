@@ -345,14 +345,6 @@ def test_bad_models(tmp_path, ops, text):
     assert str(caught.value).startswith(f"{path}: error: ")
 
 
-def test_a_value_without_a_form_is_told_and_left_out(tmp_path):
-    path = tmp_path / "m.txt"
-    node = op("x", "Data", more='attr { key: "k" value { g { } } }')
-    path.write_text(f'graph {{ name: "g" {node} }}')
-    with pytest.warns(UserWarning, match="node 'x': attribute 'k' is left out"):
-        load_module(path)
-
-
 def test_nodes_may_stand_in_any_order(tmp_path):
     path = tmp_path / "m.txt"
     ops = (

@@ -107,7 +107,7 @@ def test_it_is_written_back_as_it_was():
     assert module_text(again).count("ge.com.acme.Fancy") == 2
 
 
-@pytest.mark.parametrize("ending", ["txt", "air"])
+@pytest.mark.parametrize("ending", ["txt", "air", "pbtxt"])
 def test_the_formats_of_ge_hold_it(tmp_path, ending, capsys):
     attrs = {k: v for k, v in FANCY.items() if k not in ("raw", "none")}
     (tmp_path / "m.onnx").write_bytes(fancy(attrs=attrs).SerializeToString())

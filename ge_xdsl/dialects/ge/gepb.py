@@ -14,6 +14,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 Type: TypeAlias = Literal["int", "bool", "float", "string", "bytes", "map"]
 
+ATTR_DEF = "ge.attr_def"
+"""The one key of an attribute of the IR that holds the text of an AttrDef."""
 DEPTH_LIMIT = 64
 """Most messages inside each other that are read."""
 
@@ -96,14 +98,14 @@ KINDS: dict[str, tuple[Field, ...]] = {
     "ListFloat": _kind("1:list_f:float*"),
     "NamedAttrs": _kind("1:name:string 2:attr:map"),
     "OnnxModel": _kind("1:ir_version:int 2:producer_name:string 7:graph:OnnxGraph"),
-    "OnnxGraph": _kind("1:node:OnnxNode* 2:name:string 12:output:OnnxValue*"),
+    "OnnxGraph": _kind("1:node:OnnxNode* 2:name:string 10:doc_string:string 12:output:OnnxValue*"),
     "OnnxNode": _kind(
         "1:input:string* 2:output:string* 3:name:string 4:op_type:string 5:attribute:OnnxAttr*"
     ),
     "OnnxValue": _kind("1:name:string"),
     "OnnxAttr": _kind(
         "1:name:string 2:f:float 3:i:int 4:s:bytes 6:g:OnnxGraph 7:floats:float* 8:ints:int* "
-        "9:strings:bytes* 20:type:int"
+        "9:strings:bytes* 13:doc_string:string 20:type:int"
     ),
 }
 """Kind of message -> its fields. Fields that are not here are skipped when they are read."""

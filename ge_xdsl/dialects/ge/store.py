@@ -264,11 +264,11 @@ def write_store(file: IO[bytes], items: Sequence[Item]) -> None:
     text += b" " * (-len(text) % 8)
     file.write(len(text).to_bytes(8, "little") + text)
     for item in ordered:
-        for chunk in _chunks(item.array):
+        for chunk in chunks(item.array):
             file.write(chunk)
 
 
-def _chunks(array: Array) -> Iterator[Any]:
+def chunks(array: Array) -> Iterator[Any]:
     """The bytes of an array in C order; views where it is contiguous, else parts of 1 MiB."""
     import numpy as np
 

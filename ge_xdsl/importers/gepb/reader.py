@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import warnings
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +14,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge import nodes
-from ge_xdsl.dialects.ge.data import ControlEdgeOp, YieldOp
+from ge_xdsl.dialects.ge.data import ConstOp, ControlEdgeOp, YieldOp
 from ge_xdsl.dialects.ge.gepb import GepbError, Message, decode
 from ge_xdsl.dialects.ge.gepb_text import parse
 from ge_xdsl.dialects.ge.names import INPUT_NAMES
@@ -24,11 +23,11 @@ from ge_xdsl.dialects.ge.prototype import Io, Prototype, encode
 from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.dialects.ge.store import open_regular
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
-from ge_xdsl.dialects.ge.weights import tensor_of_const
+from ge_xdsl.dialects.ge.weights import const_attr, tensor_of_const
 from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.importers.gepb.files import PLACE, WeightFiles, place_of
 from ge_xdsl.importers.gepb.values import (
     attribute,
-    is_readable,
     tensor_of_descriptor,
     text,
     undeclared,
@@ -51,12 +50,18 @@ def import_air(path: Path | None, ctx: Context | None = None) -> ModuleOp:
 
 
 def import_proto_text(path: Path | None, ctx: Context | None = None) -> ModuleOp:
-    """The module of a `ge_proto` dump, or of standard input; raises CompileError."""
+    """The module of a `ge_proto` or `ge_onnx` dump, or of standard input; raises CompileError.
+
+    What the text begins with tells which of the two it is.
+    """
+    from ge_xdsl.importers.gepb.viewer import is_viewer_text, model_of_text
     from ge_xdsl.importers.mlir import decoded
 
     file, data = _read(path)
+    text = decoded(data, file)
     try:
-        return module_of_model(parse("ModelDef", decoded(data, file)), file)
+        model = model_of_text(text) if is_viewer_text(text) else parse("ModelDef", text)
+        return module_of_model(model, file)
     except GepbError as error:
         raise CompileError(str(error), location=Location(file)) from None
 
@@ -105,6 +110,7 @@ class _Model:
         self.graphs = graphs
         self.file = file
         self.used: set[str] = set()
+        self.files = WeightFiles(file)
 
     def fail(self, subject: str, message: str) -> CompileError:
         return CompileError(message, subject=subject, location=Location(self.file))
@@ -129,15 +135,9 @@ class _Model:
             if key.startswith(_DECLARATION) or key in ("index", "_parent_node_index"):
                 continue
             try:
-                if is_readable(value):
-                    found[extra_key(key)] = undeclared(value, f"{subject}.{key}")
-                    continue
+                found[extra_key(key)] = undeclared(value, f"{subject}.{key}")
             except ValueError as error:
                 raise self.fail(subject, f"attribute '{key}' {error}") from None
-            text = (
-                f"{self.file}: {subject}: attribute '{key}' is left out, GE's own reader keeps it"
-            )
-            warnings.warn(text, stacklevel=2)
         return found
 
     def describe_inputs(self, block: Block, graph: Message) -> None:
@@ -280,7 +280,7 @@ class _Graph:
         if self.depth:
             return YieldOp.build(found)
         made = ReturnOp.create(operands=found)
-        if last is not None:
+        if last is not None and (last.get("name") != "NetOutput" or not found):
             made.attributes[NAME] = StringAttr(last.get("name"))
         return made
 
@@ -288,6 +288,8 @@ class _Graph:
 
     def op(self, node: Message) -> GeOp:
         name, op_type = node.get("name"), node.get("type")
+        if op_type == "FileConstant" and (made := self.file_constant(node)) is not None:
+            return made
         cls = op_class(op_type)
         if cls is None:
             raise self.fail(name, " ".join(unknown_op(f"ge.{op_type}")))
@@ -316,6 +318,26 @@ class _Graph:
         made.attributes.update(self.undeclared(node, proto))
         made.attributes.update(self.port_extras(node))
         self.subgraphs(made, names)
+        return made
+
+    def file_constant(self, node: Message) -> GeOp | None:
+        """A Const whose values are a view of the file that a FileConstant names; None for one that
+        names no file."""
+        try:
+            place = place_of(node)
+            if place is None:
+                return None
+            array, tensor = self.model.files.array(place, self.types(node, "output_desc"))
+        except ValueError as error:
+            raise self.fail(node.get("name"), str(error)) from None
+        made = ConstOp.create(
+            result_types=(tensor.type,),
+            properties={"value": const_attr(array, node.get("name"), tensor.dtype)},
+            attributes={NAME: StringAttr(node.get("name"))},
+        )
+        rest = {k: v for k, v in node.get("attr").items() if k not in PLACE}
+        holder = Message("OpDef", {"attr": rest})
+        made.attributes.update(self.model.extras(holder, f"node '{node.get('name')}'"))
         return made
 
     def subgraphs(self, made: GeOp, names: list[str]) -> None:

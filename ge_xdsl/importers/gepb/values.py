@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 
-from ge_xdsl.dialects.ge.gepb import PROTO_DTYPES, Message
+from ge_xdsl.dialects.ge.gepb import ATTR_DEF, PROTO_DTYPES, Message
+from ge_xdsl.dialects.ge.gepb_text import text_of
 from ge_xdsl.dialects.ge.prototype import AttrKind, encode
 from ge_xdsl.dialects.ge.types import (
     DYNAMIC,
@@ -149,11 +150,6 @@ def _what(value: Message) -> str:
     return f"a value of form {next(iter(value.fields), 'none')}"
 
 
-def is_readable(value: Message) -> bool:
-    """Whether an undeclared attribute has a form in the IR."""
-    return value.get("t") is not None or _plain(value)[0] is not None or is_empty_list(value)
-
-
 def is_empty_list(value: Message) -> bool:
     """Whether an attribute is a list without elements, of whatever kind."""
     listed = value.get("list")
@@ -163,5 +159,13 @@ def is_empty_list(value: Message) -> bool:
 
 
 def undeclared(value: Message, key: str) -> Attribute:
-    """The IR's form of an attribute that no prototype declares."""
-    return ArrayAttr([]) if is_empty_list(value) else attribute(value, None, key)
+    """The IR's form of an attribute that no prototype declares.
+
+    One of a kind that the IR has no values for (a function, a graph, bytes, a description) is its
+    text in GE's form, under `ATTR_DEF`.
+    """
+    if is_empty_list(value):
+        return ArrayAttr([])
+    if value.get("t") is None and _plain(value)[0] is None:
+        return DictionaryAttr({ATTR_DEF: StringAttr(text_of(value))})
+    return attribute(value, None, key)
