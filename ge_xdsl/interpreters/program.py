@@ -28,6 +28,14 @@ from ge_xdsl.interpreters.ge import (
     last_uses,
     op_failure,
 )
+from ge_xdsl.interpreters.in_place import (
+    FITS,
+    HELD_ONCE,
+    WRITERS,
+    Writer,
+    raise_heap_thresholds,
+    spare,
+)
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -49,6 +57,7 @@ class Program:
     """A function ready to run; it must not change while its program is in use."""
 
     def __init__(self, func: FuncOp, others: Others | None = None) -> None:
+        raise_heap_thresholds()
         self.func = func
         self.body = Body(func.body.block, others)
 
@@ -107,6 +116,7 @@ class Body:
                 step.remembers = True
                 self.derived.update(outputs)
         step.dead = [slot for v in dead if (slot := self.slots[v]) not in self.fixed]
+        step.find_spare()
 
     def _add_other(self, op: Operation, dead: Sequence[SSAValue]) -> None:
         """An op that is no GE op, if there is a way to run it."""
@@ -207,7 +217,8 @@ class Step:
 
     __slots__ = (
         "array_type", "bodies", "dead", "dtypes", "fixed_operands", "found", "inputs", "op",
-        "others", "outputs", "read", "remembers", "runner", "seen", "shapes", "varying", "widens",
+        "others", "outputs", "read", "remembers", "runner", "seen", "shapes", "spare", "varying",
+        "widens", "writer",
     )  # fmt: skip
 
     def __init__(self, op: GeOp, inputs: list[int], outputs: list[int], varying: set[int]) -> None:
@@ -231,12 +242,28 @@ class Step:
         """The element types of the results, once the first run has asked for them."""
         self.remembers = False
         """Whether results are kept for operands that are the same arrays as in the last run."""
+        self.writer: Writer | None = None
+        self.spare: list[int] = []
+        """The operands that are not read later: the writer may put the result in their memory."""
         self.seen: Sequence[Any] | None = None
         self.found: Sequence[Array] = ()
         self.shapes: list[tuple[int, ...]] | None = None
         """The operands' shapes when sizes were checked last."""
         self.read: list[tuple[int, Array]] = []
         """The operands whose values that check asked for, and the values."""
+
+    def find_spare(self) -> None:
+        """Once the dead values are known: whether a result may replace an operand, and which."""
+        writer = WRITERS.get(self.op.op_type)
+        if writer is None or self.widens or self.remembers or HELD_ONCE < 0:
+            return
+        places = [0] if self.op.op_type in FITS else range(len(self.inputs))
+        self.spare = [i for i in places if self.inputs[i] in self.dead]
+        self.writer = writer if self.spare else None
+
+    def room(self, arrays: Sequence[Array]) -> Array | None:
+        """The operand whose memory the result may take."""
+        return spare(self.op.op_type, arrays, self.spare)
 
     def run(self, arrays: Sequence[Array]) -> Sequence[Array]:
         """The results on one array per operand; raises CompileError that names the op."""
@@ -248,6 +275,8 @@ class Step:
                 self.check(arrays)
             if self.widens:
                 return op.execute_checked(arrays)
+            if self.writer is not None and (room := self.room(arrays)) is not None:
+                return self.writer(op, arrays, room) or (room,)
             found = op.evaluate(*(arrays if self.fixed_operands else op.arrange(arrays)))
             flat = (found,) if type(found) is self.array_type else found
             return flat if self.fits(flat) else op.narrowed(found)

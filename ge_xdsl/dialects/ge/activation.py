@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.elements import FLOATS, as_float, convert, require
+from ge_xdsl.dialects.ge.elements import FLOATS, as_float, convert, rectify, require
 from ge_xdsl.dialects.ge.fields import boolean, floating, integers, operand, result, string
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.shapes import normalize_axes, shape_text
@@ -25,9 +25,7 @@ class ReluOp(Unary):
     name = "ge.Relu"
 
     def evaluate(self, x: Array) -> Array:
-        import numpy as np
-
-        return np.maximum(x, x.dtype.type(0))
+        return rectify(x)
 
 
 class Relu6Op(Unary):

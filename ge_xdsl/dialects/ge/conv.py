@@ -14,7 +14,7 @@ from ge_xdsl.dialects.ge.conv_geometry import (
     correlate,
     result_name,
 )
-from ge_xdsl.dialects.ge.elements import one_element_type
+from ge_xdsl.dialects.ge.elements import one_element_type, rectify
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.flat_windows import COLUMNS_BYTES, depthwise_sums
 from ge_xdsl.dialects.ge.matmul import contract, product_dtype
@@ -234,10 +234,9 @@ class FusedConv2DBiasAddReluOp(GroupedConvolution):
         return self.infer_y(x, filter, bias, offset_w)
 
     def evaluate(self, x: Array, filter: Array, bias: Array, offset_w: Array | None) -> Array:
-        import numpy as np
 
         y = self.value(x, filter, bias)
-        return np.maximum(y, y.dtype.type(0), out=y)
+        return rectify(y, out=y)
 
 
 class DepthwiseConv2DOp(Convolution):

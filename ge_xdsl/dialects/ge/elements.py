@@ -148,6 +148,16 @@ def as_float(array: Array) -> Array:
     return array.astype("float32") if array.dtype.kind in "iub" else array
 
 
+def rectify(x: Array, out: Array | None = None) -> Array:
+    """max(x, 0), NaN stays: numpy's clip reads numbers in vectors where its maximum does not."""
+    import numpy as np
+
+    kind = x.dtype.type
+    if x.dtype.kind != "f":
+        return np.maximum(x, kind(0), out=out)
+    return np.clip(x, kind(0), kind(np.inf), out=out)
+
+
 def convert(array: Array, dtype: np.dtype[Any]) -> Array:
     """`array` in another element type, the way a cast op does it.
 

@@ -433,6 +433,8 @@ class ClipByValueOp(Ternary):
     def evaluate(self, x: Array, clip_value_min: Array, clip_value_max: Array) -> Array:
         import numpy as np
 
+        if clip_value_min.ndim == clip_value_max.ndim == 0 and clip_value_min <= clip_value_max:
+            return np.asarray(np.clip(x, clip_value_min, clip_value_max))
         y = np.asarray(np.minimum(x, clip_value_max))
         fits = clip_value_min.ndim == 0 and clip_value_min.dtype == y.dtype
         return np.maximum(y, clip_value_min, out=y if fits else None)

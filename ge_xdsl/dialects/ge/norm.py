@@ -45,9 +45,13 @@ def _others(axis: int, rank: int) -> tuple[int, ...]:
     return tuple(i for i in range(rank) if i != axis)
 
 
-def _affine(x: Array, mean: Array, rstd: Array, scale: Array, offset: Array) -> Array:
-    """(x - mean) * rstd * scale + offset, in the type of x, with one large temporary."""
-    y = x - mean
+def affine(
+    x: Array, mean: Array, rstd: Array, scale: Array, offset: Array, out: Array | None = None
+) -> Array:
+    """(x - mean) * rstd * scale + offset, in the type of x, with one large temporary or `out`."""
+    import numpy as np
+
+    y: Array = np.subtract(x, mean, out=out)
     y *= rstd * scale
     y += offset
     return y
@@ -114,6 +118,18 @@ class BatchNormOp(GeOp):
     def evaluate(
         self, x: Array, scale: Array, offset: Array, mean: Array | None, variance: Array | None
     ) -> tuple[Array, ...]:
+        return self.value(x, scale, offset, mean, variance)
+
+    def value(
+        self,
+        x: Array,
+        scale: Array,
+        offset: Array,
+        mean: Array | None,
+        variance: Array | None,
+        out: Array | None = None,
+    ) -> tuple[Array, ...]:
+        """`evaluate`, with y written to `out` when it is given."""
         import numpy as np
 
         axis = channel_axis(self.data_format, x.ndim)
@@ -126,7 +142,7 @@ class BatchNormOp(GeOp):
             m, v = mean, variance
         rstd = 1 / np.sqrt(v + np.float32(self.epsilon))
         parts = (_along(a, axis, x.ndim) for a in (m, rstd, scale, offset))
-        y = _affine(x, *parts).astype(x.dtype, copy=False)
+        y = affine(x, *parts, out=out).astype(x.dtype, copy=False)
         rest = np.zeros(1, scale.dtype)
         if not self.is_training:
             m, v = m.reshape(scale.shape), v.reshape(scale.shape)
@@ -211,7 +227,7 @@ class BNInferenceOp(GeOp):
         scale = np.full_like(mean, one) if scale is None else scale
         offset = np.full_like(mean, zero) if offset is None else offset
         parts = (_along(a, 1, x.ndim) for a in (mean * s, rstd, scale, offset))
-        return _affine(x, *parts).astype(x.dtype, copy=False)
+        return affine(x, *parts).astype(x.dtype, copy=False)
 
 
 def _moments(x: Array, axes: tuple[int, ...]) -> tuple[Array, Array]:
@@ -350,6 +366,6 @@ class InstanceNormOp(GeOp):
         mean, variance = _moments(x, tuple(i for i in range(1, x.ndim) if i != axis))
         rstd = 1 / np.sqrt(variance + x.dtype.type(self.epsilon))
         scale, offset = (_along(a, axis, x.ndim) for a in (gamma, beta))
-        y = _affine(x, mean, rstd, scale, offset).astype(x.dtype, copy=False)
+        y = affine(x, mean, rstd, scale, offset).astype(x.dtype, copy=False)
         kept = gamma.dtype
         return y, mean.astype(kept, copy=False), variance.astype(kept, copy=False)
