@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from ge_xdsl.lowering.tiling import BUFFERS, Slot
+from ge_xdsl.lowering.tiling import BUFFERS, Slot, Slots
 
 APART = frozenset({"vreduce", "vbrc", "vargreduce", "vgather", "vscan", "vsort"})
 """Instructions that do not write where they read."""
+BESIDE = frozenset({"scalar"})
+"""Instructions of another unit than the vector unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,23 @@ def assign(program: Program, buffers: int = BUFFERS) -> tuple[list[int], list[Sl
                 if last[v] == i and v not in owned:
                     free.setdefault(program.values[v], []).append(slot_of[v])
     return slot_of, slots
+
+
+def with_lives(program: Program, slot_of: Sequence[int], slots: Sequence[Slot]) -> Slots:
+    """The slots with the steps between which they are in use.
+
+    Those that copies or the scalar unit touch are always: these run beside the vector unit.
+    """
+    spans: dict[int, tuple[int, int]] = {}
+    always = {slot_of[v] for v in (*program.inputs, *program.outputs)}
+    for i, step in enumerate(program.steps):
+        for v in (*step.sources, step.dst):
+            slot = slot_of[v]
+            spans[slot] = (spans.get(slot, (i, i))[0], i)
+            if step.op in BESIDE:
+                always.add(slot)
+    lives = [None if k in always or k not in spans else spans[k] for k in range(len(slots))]
+    return Slots(slots, lives)
 
 
 def _slot(value: Value, buffers: int) -> Slot:

@@ -55,15 +55,18 @@ def insert_sync(module: ModuleOp) -> None:
             sync_kernel(op)
 
 
-def sync_kernel(kernel: KernelOp) -> None:
-    """Insert the flags of one kernel, and barriers between its loops."""
+def sync_kernel(kernel: KernelOp, thorough: bool = True) -> None:
+    """Insert the flags of one kernel, and barriers between its loops.
+
+    If not `thorough`, flags stay that others may do for.
+    """
     kernel.properties["synced"] = UnitAttr()
     for body in bodies_of(kernel):
         loops = [op for op in body.ops if isinstance(op, ForOp)]
         for k, loop in enumerate(loops):
             if k:
                 body.insert_op_before(PipeBarrierOp.make(ALL), loop)
-            _Sync(kernel, loop).run()
+            _Sync(kernel, loop).run(thorough)
 
 
 class _Sync:
@@ -74,7 +77,7 @@ class _Sync:
         self.loop = loop
         self.used: dict[tuple[str, str], int] = {}
 
-    def run(self) -> None:
+    def run(self, thorough: bool) -> None:
         """Find the edges of every body, then insert what they need."""
         bodies = [op.body for op in self.loop.walk() if isinstance(op, ForOp)]
         items = [[op for op in b.ops if isinstance(op, Instruction | ForOp)] for b in bodies]
@@ -85,7 +88,7 @@ class _Sync:
         every = [edge for found in edges for edge in found]
         for body, part, found in zip(bodies, items, edges, strict=True):
             for edge in found:
-                if is_spare(edge, part, inner) or may_be_covered(edge, every):
+                if thorough and (is_spare(edge, part, inner) or may_be_covered(edge, every)):
                     spare.append((edge, part))
                 elif edge.src != edge.dst:
                     self.flag(edge, part)
@@ -202,14 +205,28 @@ def is_ordered(kernel: KernelOp) -> bool:
 
 
 def needed(body: Block, items: Sequence[Operation]) -> list[Edge]:
-    """The edges between the items of a loop's body for the buffers that it allocates."""
-    uses = _uses(items)
+    """The edges between the items of a loop's body for the buffers that it sees.
+
+    A buffer from outside the loop is the same one in every iteration.
+    """
     found: dict[Edge, None] = {}
-    for op in body.ops:
-        if isinstance(op, AllocOp):
-            for edge in _edges(uses.get(op.results[0], []), op.buffers):
+    for value, accesses in _uses(items).items():
+        alloc = value.owner
+        if not isinstance(alloc, AllocOp):
+            continue
+        if alloc.parent is body or _is_inside(body, alloc.parent):
+            buffers = alloc.buffers if alloc.parent is body else 1
+            for edge in _edges(accesses, buffers):
                 found[edge] = None
     return _undominated(list(found))
+
+
+def _is_inside(body: Block, outer: Block | None) -> bool:
+    """Whether a block is nested in another."""
+    parent = body.parent_block()
+    while parent is not None and parent is not outer:
+        parent = parent.parent_block()
+    return parent is not None
 
 
 def _uses(items: Sequence[Operation]) -> dict[SSAValue, list[_Access]]:

@@ -42,13 +42,13 @@ Shape: TypeAlias = MatmulShape | ConvShape
 SIZES = (16, 32, 48, 64, 96, 128, 160, 192, 256, 320, 384)
 """Tile sizes that are tried for every extent."""
 MAX_TILE = 512
-PAIRS = 10
+PAIRS = 8
 """Tile sizes m x n of which all variants are priced."""
-STRIPS = (1, 2, 3, 4, 5, 6, 8, 12)
+STRIPS = (1, 2, 3, 4, 6, 8, 12)
 """Widths of strips that are tried, below what L2 holds."""
-TURNED = 3
+TURNED = 2
 """Tilings that are tried in other orders of the tiles."""
-FINALISTS = 3
+FINALISTS = 2
 """Tilings that the timing model is asked about, besides the plain one."""
 WORTH = 0.01
 """Share of the time that an estimate must promise before the timing model is asked."""
@@ -125,12 +125,13 @@ def ranking(
     """Estimated cycles and tiling of all that were priced, the best first."""
     prices = prices or Prices(shape, target)
     tried: dict[MatmulTiling, float] = {}
-    first = pairs(shape, prices)
-    for bound, tiling in first[:PAIRS]:
-        if tried and bound >= min(tried.values()):
+    best = float("inf")
+    for bound, tiling in pairs(shape, prices)[:PAIRS]:
+        if bound >= best:
             continue
         for variant in variants(shape, (tiling.m, tiling.n), target):
             tried[variant] = round(prices.estimate(variant), 3)
+        best = min(tried.values())
     for _, tiling in _sorted(tried)[:TURNED]:
         for variant in ordered(shape, tiling, target):
             tried[variant] = round(prices.estimate(variant), 3)
@@ -147,20 +148,26 @@ def _place(item: tuple[float, MatmulTiling]) -> tuple[float, tuple[int, ...]]:
 
 def pairs(shape: ProductShape, prices: Prices) -> list[tuple[float, MatmulTiling]]:
     """Bound and simplest tiling of the tile sizes that fit, the best estimate first."""
-    target = prices.target
+    target, cores = prices.target, prices.target.cube_cores
+    bounds = [
+        (round(prices.bound(m, n), 3), -m * n, m, n)
+        for m in sizes(shape.m, cores)
+        for n in sizes(shape.n, cores)
+        if m * n * 4 <= target.capacity("l0c")
+    ]
     found: list[tuple[float, MatmulTiling]] = []
-    rows, cols = sizes(shape.m, target.cube_cores), sizes(shape.n, target.cube_cores)
-    for m in rows:
-        for n in cols:
-            simple = [(round(prices.estimate(t), 3), t) for t in simplest(shape, m, n, target)]
-            found += sorted(simple, key=_place)[:1]
+    best = float("inf")
+    for bound, _, m, n in sorted(bounds):
+        if bound >= best:
+            break
+        simple = [(round(prices.estimate(t), 3), t) for t in simplest(shape, m, n, target)]
+        found += sorted(simple, key=_place)[:1]
+        best = min([best, *(cycles for cycles, _ in simple)])
     return [(prices.bound(t.m, t.n), t) for _, t in sorted(found, key=_place)]
 
 
 def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[MatmulTiling]:
     """Two buffers of all, and four in L1; one where two do not fit. Nothing when no k fits."""
-    if m * n * 4 > target.capacity("l0c"):
-        return
     c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
     for l0_buffers, l1_buffers in ((2, 2), (2, 4), (1, 1)):
         room = _l0_room(shape, m, n, l0_buffers, target)
@@ -261,7 +268,8 @@ def _longest(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
 
 def ordered(shape: ProductShape, tiling: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
     """The tiling in other orders of the tiles: strips of rows or of columns, wide or narrow."""
-    if tiling.stay:
+    rows, cols = ceil_div(shape.m, tiling.m), ceil_div(shape.n, tiling.n)
+    if tiling.stay or rows == 1 or cols == 1:
         return
     for by_columns in (False, True):
         turned = replace(tiling, by_columns=by_columns)
@@ -303,5 +311,5 @@ def fastest(found: list[MatmulTiling], target: Target, build: Build) -> MatmulTi
 def timed(tiling: MatmulTiling, target: Target, build: Build) -> float:
     """Microseconds of a product's kernel by the timing model."""
     kernel = build(tiling)
-    sync_kernel(kernel)
+    sync_kernel(kernel, thorough=False)
     return time_kernel(kernel, target).us

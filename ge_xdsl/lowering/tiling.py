@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
-from ge_xdsl.dialects.aicore.types import Tile, padded
+from ge_xdsl.dialects.aicore.lifetimes import Life, ring_bytes
+from ge_xdsl.dialects.aicore.types import UB_ALIGN, Tile, padded
 from ge_xdsl.errors import CompileError
+from ge_xdsl.lowering.placement import extent, placed
 from ge_xdsl.targets.cost import Work, ceil_div, cost
 from ge_xdsl.targets.target import Target
 
@@ -214,8 +216,31 @@ def slots_bytes(slots: Sequence[Slot], rows: int, cols: int) -> int:
     return sum(slot.tile(rows, cols).bytes * slot.buffers for slot in slots)
 
 
+@dataclass(frozen=True, slots=True)
+class Slots:
+    """The UB tiles of a kernel, and when they are in use: first and last step, None for always."""
+
+    slots: Sequence[Slot]
+    lives: Sequence[tuple[int, int] | None] = ()
+
+    def bytes(self, rows: int, cols: int, capacity: int) -> int:
+        """Bytes of UB that they take; exact where it is more than `capacity` without reuse."""
+        apart = slots_bytes(self.slots, rows, cols)
+        if apart <= capacity or not self.lives:
+            return apart
+        found = [
+            Life("", "ub", ring_bytes(slot.tile(rows, cols), slot.buffers), *(life or ALWAYS))
+            for slot, life in zip(self.slots, self.lives, strict=True)
+        ]
+        return extent(found, placed(found, UB_ALIGN, {}))
+
+
+ALWAYS = (-1, 1 << 30)
+"""The life of a tile that is never free."""
+
+
 def vector_tiling(
-    shape: Sequence[int], slots: Sequence[Slot], target: Target, whole: str = ""
+    shape: Sequence[int], slots: Sequence[Slot] | Slots, target: Target, whole: str = ""
 ) -> tuple[int, int]:
     """Rows and columns of the tile; `shape` ends with them and loops over what is before.
 
@@ -224,15 +249,16 @@ def vector_tiling(
     """
     rows, cols = shape[-2:]
     lead = prod(shape[:-2])
+    room = slots if isinstance(slots, Slots) else Slots(slots)
     if whole:
-        return _whole_tiling(lead, rows, cols, slots, target, whole)
+        return _whole_tiling(lead, rows, cols, room, target, whole)
     capacity = target.capacity("ub")
     limit = MAX_VECTOR_TILE
     tile = _cut(rows, cols, lead, limit, target.vector_cores)
-    while slots_bytes(slots, *tile) > capacity:
+    while room.bytes(*tile, capacity) > capacity:
         if limit <= LINE:
             raise CompileError(
-                f"a tile of {LINE} elements takes {slots_bytes(slots, *tile)} bytes of UB, "
+                f"a tile of {LINE} elements takes {room.bytes(*tile, capacity)} bytes of UB, "
                 f"expected at most {capacity}"
             )
         limit = max(LINE, limit * 7 // 8)
@@ -241,7 +267,7 @@ def vector_tiling(
 
 
 def _whole_tiling(
-    lead: int, rows: int, cols: int, slots: Sequence[Slot], target: Target, whole: str
+    lead: int, rows: int, cols: int, slots: Slots, target: Target, whole: str
 ) -> tuple[int, int]:
     """The largest tile of whole rows (or columns) that fits, cut to give all cores the same."""
     capacity = target.capacity("ub")
@@ -252,12 +278,12 @@ def _whole_tiling(
     size = min(count, padded(ceil_div(count, ceil_div(count, size)), step))
     while True:
         tile = (size, cols) if by_rows else (rows, size)
-        if slots_bytes(slots, *tile) <= capacity:
+        if slots.bytes(*tile, capacity) <= capacity:
             return tile
         if size <= step:
             what = "a row" if by_rows else f"{step} columns"
             raise CompileError(
-                f"{what} of {length} elements takes {slots_bytes(slots, *tile)} bytes of UB, "
+                f"{what} of {length} elements takes {slots.bytes(*tile, capacity)} bytes of UB, "
                 f"expected at most {capacity}"
             )
         size = max(step, size * 3 // 4 // step * step)

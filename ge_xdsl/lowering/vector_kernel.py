@@ -35,7 +35,7 @@ from ge_xdsl.dialects.aicore.vector import (
     VunaryOp,
 )
 from ge_xdsl.errors import CompileError
-from ge_xdsl.lowering.buffers import Program, Step, assign
+from ge_xdsl.lowering.buffers import Program, Step, assign, with_lives
 from ge_xdsl.lowering.tiling import Slot, vector_tiling
 from ge_xdsl.targets.target import Target
 
@@ -110,13 +110,15 @@ def plan(chain: Chain, target: Target) -> tuple[list[int], list[Slot], tuple[int
     """
     program = chain.program
     slot_of, slots = assign(program)
+    room = with_lives(program, slot_of, slots)
     try:
-        return slot_of, slots, vector_tiling(chain.shape, slots, target, program.whole)
+        return slot_of, slots, vector_tiling(chain.shape, room, target, program.whole)
     except CompileError:
         if not program.whole:
             raise
     slot_of, slots = assign(program, 1)
-    return slot_of, slots, vector_tiling(chain.shape, slots, target, program.whole)
+    room = with_lives(program, slot_of, slots)
+    return slot_of, slots, vector_tiling(chain.shape, room, target, program.whole)
 
 
 class _Body:
