@@ -30,6 +30,10 @@ class KernelTiming:
     busy: Mapping[str, float]
     hbm_bytes: int
     bound: str
+    core_us: float = 0.0
+    hbm_us: float = 0.0
+    roofline_us: float = 0.0
+    bytes: Mapping[str, float] = field(default_factory=dict[str, float])
 
     def to_json(self) -> dict[str, Any]:
         """The fields as plain JSON values."""

@@ -1,92 +1,196 @@
 """What a kernel moves between GM and the cores, and how much of it reaches HBM.
 
-The unit is a panel: what the iterations of the loop over cores with one value of some of its
-indices read of one GM tile. All cores work in rounds, one iteration each. A panel that was used
-less than an L2 ago is a hit. Written data stays in the part of L2 that reads leave it, the rest
-goes to HBM, less efficiently than reads.
+The unit is a panel: what one output tile needs of one GM tile. A round is one output tile of every
+core. A panel that was used less than an L2 ago is a hit, else it comes from HBM. Written data
+stays in the part of L2 that reads leave it, the rest goes to HBM, less efficiently than reads. A
+workspace stays in L2.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from math import prod
+from typing import TypeAlias
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from ge_xdsl.dialects.aicore.cross import AffineOp, TakeOp, WorkspaceOp
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp, tile_order
+from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
+from ge_xdsl.interpreters.rounds import Place, all_rounds, first_round, number, tile_loops
 from ge_xdsl.targets import Target
+from ge_xdsl.targets.cost import row_loss
 
-SMALL_DMA = 8192
-"""The fixed HBM cost of a DMA is not applied to ones of fewer bytes than this."""
+MOST_TILES = 1 << 16
+"""Rounds are gone through one by one only for loops of at most so many output tiles."""
+
+MOST_PHASES = 8
+"""Rounds that alternate more often than this count as alike."""
+
+Key: TypeAlias = tuple[int, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
+class Phase:
+    """Rounds in a row that are alike in what they miss.
+
+    `cold`: share of an instruction's bytes that come from HBM; `read` HBM bytes; HBM seconds.
+    """
+
+    rounds: int = 0
+    cold: dict[Instruction, float] = field(default_factory=dict[Instruction, float])
+    read: float = 0.0
+    seconds: float = 0.0
+
+
+@dataclass(slots=True)
 class Traffic:
-    """`cold`: GM tile -> share of the bytes read that come from HBM; HBM bytes and seconds."""
+    """What all cores together move, and what that means for each access.
 
-    cold: Mapping[SSAValue, float]
-    hbm_bytes: int
-    seconds: float
+    `sharers`: cores that read the same panel in the same round; bytes of HBM reads and writes and
+    of GM traffic; HBM seconds.
+    """
+
+    phases: list[Phase] = field(default_factory=list[Phase])
+    sharers: dict[Instruction, float] = field(default_factory=dict[Instruction, float])
+    hbm_read: float = 0.0
+    hbm_written: float = 0.0
+    gm_read: float = 0.0
+    gm_written: float = 0.0
+    seconds: float = 0.0
+
+    @property
+    def hbm_bytes(self) -> int:
+        """Bytes to and from HBM."""
+        return round(self.hbm_read + self.hbm_written)
 
 
-@dataclass(frozen=True, slots=True)
-class _Panels:
-    """The panels of one GM tile: which loop dimensions number them, and their size in bytes."""
+@dataclass(slots=True, eq=False)
+class _Use:
+    """The instructions that move one GM tile in one loop over cores, in one direction."""
 
     value: SSAValue
-    dims: tuple[int, ...]
-    bytes: float
-    dma_bytes: int
-    written: bool
+    ops: list[Instruction]
+    writes: bool
+    bypass: bool
+    bytes: float = 0.0
+    """Of a panel."""
+    keys: int = 0
+    """Number of panels."""
+    moved: float = 0.0
+    missed: float = 0.0
+    sharers: float = 1.0
+    each: list[float] = field(default_factory=list[float])
+    """Bytes that every round misses, where rounds were gone through."""
+    indices: tuple[SSAValue, ...] = ()
+    """What tells its panels apart."""
 
 
 def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
-    """The HBM traffic of one launch."""
-    capacity = target.l2 * target.l2_usable
-    bandwidth = target.hbm_l1_bandwidth if kernel.core == "cube" else target.hbm_ub_bandwidth
-    cold: dict[SSAValue, float] = {}
-    seconds, total, written = 0.0, 0.0, 0.0
-    for loop, values in _uses(kernel).items():
-        panels = [_panels(value, loop) for value in values]
-        used = cold_bytes(panels, loop, kernel.blocks, capacity)
-        for item in panels:
-            touched, missed = used[item.value]
-            if item.written:
-                written += touched
-                continue
-            cold[item.value] = missed / touched if touched else 0.0
-            loss = 1 + target.hbm_dma_loss / max(item.dma_bytes, SMALL_DMA)
-            seconds += missed * loss / bandwidth
-            total += missed
-    back = write_back(total, written, capacity)
-    seconds += back / target.hbm_write_efficiency / bandwidth
-    return Traffic(cold, round(total + back), seconds)
+    """The GM and HBM traffic of one launch."""
+    found = Traffic()
+    loops = [item for body in bodies(kernel) for item in _uses(body).items()]
+    results = sum(_size(use) for _, uses in loops for use in uses if use.writes)
+    parts = [
+        _follow(uses, loop, kernel.blocks, target, _beside(uses, results, kernel))
+        for loop, uses in loops
+    ]
+    phases = parts[0] if len(parts) == 1 else []
+    every = [use for part in parts for phase in part for use in phase.uses]
+    kept = sum(use.missed for use in every if not use.bypass and not use.writes)
+    found.phases = [_phase(part, target) for part in phases] or [_phase(_Part(0, every), target)]
+    for use in dict.fromkeys(every):
+        _count(found, use)
+    found.hbm_read = sum(phase.read for phase in found.phases)
+    found.hbm_written = write_back(kept, found.gm_written, target.l2 * target.l2_usable)
+    rate = _rate(kernel.core == "cube", target)
+    back = found.hbm_written / target.hbm_write_efficiency / rate
+    total = sum(phase.rounds for phase in found.phases)
+    for phase in found.phases:
+        phase.seconds += back * (phase.rounds / total if total else 1.0)
+    found.seconds = sum(phase.seconds for phase in found.phases)
+    return found
 
 
-def _uses(kernel: KernelOp) -> dict[ForOp | None, list[SSAValue]]:
-    """The GM tiles that each loop over cores moves, those outside of any under None."""
-    found: dict[ForOp | None, dict[SSAValue, None]] = {}
-    values: list[SSAValue] = list(kernel.body.args)
-    values += [op.results[0] for op in kernel.body.ops if isinstance(op, StridedOp)]
-    for value in values:
-        for use in value.uses:
-            if isinstance(use.operation, Instruction):
-                found.setdefault(_loop_of(use.operation), {})[value] = None
-    return {loop: list(used) for loop, used in found.items()}
+def bodies(kernel: KernelOp) -> list[Block]:
+    """The blocks that cores run: the kernel's own, or one per section."""
+    if kernel.core == "mix":
+        return [section.body for section in kernel.sections]
+    return [kernel.body]
 
 
-def _loop_of(op: Operation) -> ForOp | None:
-    parent = op.parent_op()
-    while parent is not None and not isinstance(parent, KernelOp):
-        if isinstance(parent, ForOp) and parent.over_cores:
-            return parent
-        parent = parent.parent_op()
-    return None
+def _size(use: _Use) -> float:
+    """Bytes of a GM tile."""
+    return 0.0 if _inside(use) else tile_of(use.value).size * _distinct(use.value)
+
+
+def _beside(uses: Sequence[_Use], results: float, kernel: KernelOp) -> float:
+    """Bytes that the other cores of a mixed kernel write meanwhile."""
+    if kernel.core != "mix":
+        return 0.0
+    return results - sum(_size(use) for use in uses if use.writes)
+
+
+def _rate(cube: bool, target: Target) -> float:
+    return target.hbm_l1_bandwidth if cube else target.hbm_ub_bandwidth
+
+
+def _inside(use: _Use) -> bool:
+    """Whether a use is of a workspace, which stays in L2."""
+    return isinstance(use.value.owner, TakeOp | WorkspaceOp)
+
+
+def _count(found: Traffic, use: _Use) -> None:
+    """Add what a use moves between GM and the cores."""
+    if use.writes and not _inside(use):
+        found.gm_written += use.moved
+    elif not use.writes:
+        found.gm_read += use.moved
+        found.sharers.update(dict.fromkeys(use.ops, use.sharers))
+
+
+def _phase(part: _Part, target: Target) -> Phase:
+    """What the reads of some rounds miss, and the HBM time of that."""
+    found = Phase(part.rounds)
+    for use in part.uses:
+        if use.writes or _inside(use):
+            continue
+        moved, missed = part.of(use)
+        found.cold.update(dict.fromkeys(use.ops, missed / moved if moved else 0.0))
+        loss, cube = _loss(use, target)
+        found.read += missed
+        found.seconds += missed * loss / _rate(cube, target)
+    return found
+
+
+@dataclass(slots=True)
+class _Part:
+    """Rounds `start` to `start + rounds` of the uses of a loop; all of them when rounds is 0."""
+
+    rounds: int
+    uses: Sequence[_Use]
+    start: int = 0
+
+    def of(self, use: _Use) -> tuple[float, float]:
+        """Bytes that a use moves and misses in these rounds."""
+        if not self.rounds or not use.each:
+            return use.moved, use.missed
+        share = self.rounds / len(use.each)
+        return use.moved * share, sum(use.each[self.start : self.start + self.rounds])
+
+
+def _loss(use: _Use, target: Target) -> tuple[float, bool]:
+    """HBM bytes per useful byte of a use's reads, the largest of them, and whether it is to L1."""
+    cube = any(op.pipe == "MTE2" and tile_of(op.written).space == "l1" for op in use.ops)
+    works = [
+        replace(op.work(instruction_sizes(op)), unaligned=is_unaligned(op, target.l2_line))
+        for op in use.ops
+    ]
+    return max((row_loss(work, target) for work in works), default=1.0), cube
 
 
 def write_back(read: float, written: float, capacity: float) -> float:
@@ -95,28 +199,155 @@ def write_back(read: float, written: float, capacity: float) -> float:
     return max(0.0, written - capacity * share)
 
 
-def _panels(value: SSAValue, loop: ForOp | None) -> _Panels:
-    """The panels of a GM tile, from the windows through which a loop uses it."""
-    tile = tile_of(value)
-    dims: set[int] = set()
-    dma = 0
-    written = False
-    for use in value.uses:
-        op = use.operation
-        if not isinstance(op, Instruction) or _loop_of(op) is not loop:
+def _uses(body: Block) -> dict[ForOp | None, list[_Use]]:
+    """The GM tiles that each loop over cores moves, those outside of any under None."""
+    found: dict[ForOp | None, dict[tuple[SSAValue, bool], _Use]] = {}
+    for op in body.walk():
+        if not isinstance(op, Instruction) or not op.window:
             continue
-        written |= op.written is value
-        if loop is not None:
-            origins = {loop.origin(i): i for i in range(len(loop.steps))}
-            dims |= {origins[v] for v in op.offsets if isinstance(v, SSAValue) and v in origins}
-        dma = max(dma, _largest(op))
-    count = 1
-    for dim in sorted(dims):
-        extent = loop.extents[dim] if loop is not None else 1
-        step = loop.steps[dim] if loop is not None else 1
-        count *= -(-extent // step) if isinstance(extent, int) else 1
-    size = tile.size * _distinct(value)
-    return _Panels(value, tuple(sorted(dims)), size / count, dma, written)
+        value = op.tile(op.window)
+        if not isinstance(value.type, TileType) or value.type.data.space != "gm":
+            continue
+        writes = op.written is value
+        uses = found.setdefault(_loop_of(op), {})
+        bypass = "l2_hint" in op.options and op.option("l2_hint") == "bypass"
+        use = uses.setdefault((value, writes), _Use(value, [], writes, bypass))
+        use.ops.append(op)
+    return {loop: list(uses.values()) for loop, uses in found.items()}
+
+
+def _loop_of(op: Operation) -> ForOp | None:
+    """The loop over cores around an op."""
+    parent = op.parent_op()
+    while parent is not None:
+        if isinstance(parent, ForOp) and parent.over_cores:
+            return parent
+        parent = parent.parent_op()
+    return None
+
+
+def _follow(
+    uses: Sequence[_Use], loop: ForOp | None, cores: int, target: Target, beside: float = 0.0
+) -> list[_Part]:
+    """Fill in what the uses of a loop move and miss; its rounds in parts that are alike."""
+    if all(use.writes or _inside(use) for use in uses):
+        for use in uses:
+            use.moved = _size(use)
+        return [_Part(0, uses)]
+    around = tile_loops(loop)
+    simple = len(around) < 2 and not any(_sums(op) for use in uses for op in use.ops)
+    tiles = prod(_counts(loop)) if loop is not None else 1
+    rounds: list[list[Place]] = []
+    if not simple and tiles <= MOST_TILES:
+        rounds = all_rounds(around, cores)
+        tiles = sum(len(part) for part in rounds)
+    for use in uses:
+        use.indices = tuple(
+            dict.fromkeys(v for op in use.ops for v in op.offsets if isinstance(v, SSAValue))
+        )
+        size = tile_of(use.value).size * _distinct(use.value)
+        use.keys = len({_key(use, p) for part in rounds for p in part}) if rounds else 0
+        use.keys = use.keys or (_panels(use, loop) if loop is not None else 1)
+        use.bytes = size / use.keys
+        use.moved = use.bytes * tiles
+        use.missed = use.bytes * use.keys
+    reads = [use for use in uses if not use.writes]
+    first: list[Place] = [{}]
+    if loop is not None:
+        first = rounds[0] if rounds else first_round(loop, cores)
+    for use in reads:
+        use.sharers = len(first) / max(1, len({_key(use, place) for place in first}))
+    if tiles > MOST_TILES or not any(use.missed < use.moved for use in reads):
+        return [_Part(0, uses)]
+    capacity = target.l2 * target.l2_usable
+    _evict(uses, rounds or all_rounds(around, cores), capacity, beside)
+    return _parts(uses)
+
+
+def _parts(uses: Sequence[_Use]) -> list[_Part]:
+    """The rounds of a loop by whether they miss most of what they read."""
+    reads = [use for use in uses if not use.writes and not _inside(use)]
+    rounds = max((len(use.each) for use in reads), default=0)
+    moved = sum(use.moved for use in reads) / max(rounds, 1)
+    misses = [sum(use.each[r] for use in reads) >= moved / 2 for r in range(rounds)]
+    found: list[_Part] = []
+    for r, cold in enumerate(misses):
+        if found and misses[r - 1] == cold:
+            found[-1].rounds += 1
+        else:
+            found.append(_Part(1, uses, r))
+    return found if 1 < len(found) <= MOST_PHASES else [_Part(0, uses)]
+
+
+def _evict(
+    uses: Sequence[_Use], rounds: Sequence[Sequence[Place]], capacity: float, beside: float
+) -> None:
+    """Count the bytes that miss: the panel was not used since so many others that L2 is full.
+
+    `beside` bytes come to L2 from elsewhere, as many in each round.
+    """
+    cache: OrderedDict[tuple[int, Key], float] = OrderedDict()
+    held = 0.0
+    for use in uses:
+        use.missed = 0.0 if not use.writes else use.missed
+    for r, places in enumerate(rounds):
+        for i, use in enumerate(uses):
+            new = 0
+            for key in dict.fromkeys([_key(use, place) for place in places]):
+                if (i, key) in cache:
+                    cache.move_to_end((i, key))
+                    continue
+                new += 1
+                if not use.bypass:
+                    cache[i, key] = use.bytes
+                    held += use.bytes
+            use.each.append(0.0 if use.writes else new * use.bytes)
+            use.missed += use.each[-1]
+        if beside:
+            cache[-1, (r,)] = beside / len(rounds)
+            held += beside / len(rounds)
+        while held > capacity and len(cache) > 1:
+            held -= cache.popitem(last=False)[1]
+
+
+def _sums(op: Instruction) -> bool:
+    """Whether an offset is a sum of indices."""
+    return any(isinstance(v, SSAValue) and isinstance(v.owner, AffineOp) for v in op.offsets)
+
+
+def _counts(loop: ForOp) -> list[int]:
+    """Iterations of each dimension of a loop of known extents."""
+    pairs = zip(loop.extents, loop.steps, strict=True)
+    return [-(-extent // step) for extent, step in pairs if isinstance(extent, int)]
+
+
+def _panels(use: _Use, loop: ForOp) -> int:
+    """The panels of a use when a loop over cores is all that goes from tile to tile."""
+    origins = {loop.origin(i): i for i in range(len(loop.steps))}
+    dims = {origins[v] for v in use.indices if v in origins}
+    counts = _counts(loop)
+    return prod(counts[dim] for dim in dims)
+
+
+def _key(use: _Use, place: Place) -> Key:
+    """Which panel of a use an output tile needs."""
+    return tuple([place[v] if v in place else number(v, place) for v in use.indices])
+
+
+def is_unaligned(op: Instruction, line: int) -> bool:
+    """Whether the rows that an instruction moves of a GM tile begin inside L2 lines.
+
+    Rows that follow each other without a gap share their lines.
+    """
+    value = op.tile(op.window)
+    tile = tile_of(value)
+    if tile.layout != "nd":
+        return False
+    strides = value.owner.strides if isinstance(value.owner, StridedOp) else None
+    pitch = tile.shape[-1] if strides is None or len(strides) < 2 else strides[-2]
+    width = op.sizes[-1]
+    touch = isinstance(width, int) and width == pitch
+    return not touch and pitch * tile.size % line != 0
 
 
 def _distinct(value: SSAValue) -> int:
@@ -128,57 +359,7 @@ def _distinct(value: SSAValue) -> int:
     return prod(dim for dim, stride in pairs if stride)
 
 
-def _largest(op: Operation) -> int:
-    """Bytes of a whole tile of the core-side operand of a copy."""
-    inner = [v.type.data for v in op.operands if isinstance(v.type, TileType)]
-    return max((t.bytes for t in inner if t.space != "gm"), default=0)
-
-
-def cold_bytes(
-    panels: list[_Panels], loop: ForOp | None, cores: int, capacity: float
-) -> dict[SSAValue, tuple[float, float]]:
-    """GM tile -> bytes that the cores move, and bytes that miss an L2 of `capacity` bytes."""
-    dims = zip(loop.extents, loop.steps, strict=True) if loop is not None else ()
-    counts = [-(-extent // step) for extent, step in dims if isinstance(extent, int)]
-    iterations = 1
-    for count in counts:
-        iterations *= count
-    moved = {item.value: item.bytes * iterations for item in panels}
-    once = {item.value: item.bytes * _numbers(item, counts) for item in panels}
-    if sum(once.values()) <= capacity or all(once[v] == moved[v] for v in moved):
-        return {v: (moved[v], once[v]) for v in moved}
-    missed = dict.fromkeys(moved, 0.0)
-    cache: OrderedDict[tuple[SSAValue, tuple[int, ...]], float] = OrderedDict()
-    held = 0.0
-    order = list(tile_order(counts, loop.strip if loop is not None else 0))
-    for keys in _rounds(panels, order, cores):
-        for item, key in keys:
-            if (item.value, key) in cache:
-                cache.move_to_end((item.value, key))
-                continue
-            missed[item.value] += item.bytes
-            cache[item.value, key] = item.bytes
-            held += item.bytes
-            while held > capacity and len(cache) > 1:
-                held -= cache.popitem(last=False)[1]
-    return {v: (moved[v], missed[v]) for v in moved}
-
-
-def _numbers(item: _Panels, counts: list[int]) -> int:
-    out = 1
-    for dim in item.dims:
-        out *= counts[dim]
-    return out
-
-
-def _rounds(
-    panels: list[_Panels], order: list[tuple[int, ...]], cores: int
-) -> Iterator[list[tuple[_Panels, tuple[int, ...]]]]:
-    """The panels that the cores use in each round, each once, in order."""
-    for start in range(0, len(order), cores):
-        part = order[start : start + cores]
-        keys: dict[tuple[int, tuple[int, ...]], None] = {}
-        for i, item in enumerate(panels):
-            for index in part:
-                keys[i, tuple(index[dim] for dim in item.dims)] = None
-        yield [(panels[i], key) for i, key in keys]
+def instruction_sizes(op: Instruction) -> Sequence[int]:
+    """The largest valid sizes of an instruction: known numbers, else the core-side tile's."""
+    shape = next(t.shape for t in map(tile_of, reversed(op.operands[: len(op.tile_names())])))
+    return [v if isinstance(v, int) else shape[-1] for v in op.sizes]

@@ -11,7 +11,6 @@ _CALIBRATED = [
     "vector_start",
     "dma_issue",
     "ub_latency",
-    "ub_row",
     "l1_latency",
     "nd2nz_row",
     "nd2nz_hit_rate",
@@ -20,6 +19,13 @@ _CALIBRATED = [
     "hbm_dma_loss",
     "l2_usable",
     "launch_us",
+    "core_start_us",
+    "line_sharing",
+    "scalar_latency",
+    "sync_all",
+    "join_power",
+    "ub_stall",
+    "l2_line",
     "load_start",
     "mmad_start",
     "bank_conflict",
@@ -35,7 +41,7 @@ _CALIBRATED = [
 
 TARGET = (
     B1.variant("Ascend910A", "2201", **{name: getattr(B1, name) for name in _CALIBRATED})
-    .variant("Ascend910A", "ABSENT", bt=0, hbm=0)
+    .variant("Ascend910A", "ABSENT", bt=0, fb=0, hbm=0)
     .variant(
         "Ascend910A",
         "INI-ge",

@@ -8,7 +8,6 @@ _CALIBRATED = [
     "mmad_start",
     "dma_issue",
     "ub_latency",
-    "ub_row",
     "l1_latency",
     "nd2nz_hit_rate",
     "nd2nz_cold_rate",
@@ -16,6 +15,13 @@ _CALIBRATED = [
     "hbm_dma_loss",
     "l2_usable",
     "launch_us",
+    "core_start_us",
+    "line_sharing",
+    "scalar_latency",
+    "sync_all",
+    "join_power",
+    "ub_stall",
+    "l2_line",
     "l0c_gm_rate",
     "l0c_elements",
     "l1_bt_rate",
@@ -27,6 +33,7 @@ _RATES = {
     **VECTOR_RATES,
     # 64 bytes per cycle
     **dict.fromkeys(("exp", "ln", "sqrt", "div"), (32, 16)),
+    "cast": (128, 64),
 }
 
 TARGET = (
@@ -36,7 +43,13 @@ TARGET = (
         "Ascend950PR_958x", "CUBE", l1_l0a_rate=256, l1_l0b_rate=256, load_start=37, nd2nz_row=0
     )
     .variant("Ascend950PR_958x", "CUBE", mmad_fp32_factor=8)
-    .variant("Ascend950PR_958x", "ARCH", hbm_ub_bandwidth=1.6e12, hbm_l1_bandwidth=1.6e12)
+    # 1.6 TB/s; arch 2201 reaches 1.48 and 1.42 of 1.8
+    .variant(
+        "Ascend950PR_958x",
+        "NOMINAL",
+        hbm_ub_bandwidth=1.6e12 * 1.48 / 1.8,
+        hbm_l1_bandwidth=1.6e12 * 1.42 / 1.8,
+    )
     .variant(
         "Ascend950PR_958x",
         "INI-pypto",
@@ -48,6 +61,7 @@ TARGET = (
         l0c=256 * KB,
         ub=248 * KB,
         bt=4 * KB,
+        fb=6 * KB,
         l2=128 * KB**2,
         hbm=128 * KB**3,
         l0a_layout="nz",

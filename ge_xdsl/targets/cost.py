@@ -2,9 +2,9 @@
 
 mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
 load l0   bytes / rate + 46
-dma       max(20.6, bytes / rate + 2 per run), nd2nz by rows; usable a latency later
-fixpipe   max(elements / 64, bytes / 41)
-vector    24 + repeats * slope
+dma       max(issue, bytes / rate), nd2nz by rows; usable a latency later
+fixpipe   max(elements / 64, bytes / rate)
+vector    24 + repeats * slope, twice the slope where two sources meet in UB banks
 reduce    additions down to 256 bytes per row, then 24 + 7 per row
 """
 
@@ -32,6 +32,11 @@ WorkKind = Literal[
     "scalar",
 ]
 
+SCALAR_CYCLES = 8.0
+"""Cycles of the scalar unit for one element: two loads, the operation, a store, and the count,
+comparison, address and jump of the loop, one instruction per cycle [DERIVED]."""
+SMALL_DMA = 8192
+"""The fixed HBM cost of a copy is not applied to ones of fewer bytes: neighbours share lines."""
 REPEAT_BYTES = 256
 """Bytes of the wider operand that one repeat of a vector op covers."""
 
@@ -59,6 +64,10 @@ class Work:
     instructions: int = 1
     stride: int = 1
     lines: int = 1
+    conflict: bool = True
+    """Whether the two sources of a vector op lie in the same banks of UB."""
+    unaligned: bool = False
+    """Whether rows in GM begin at other than multiples of an L2 line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,18 +82,22 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
-def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
+def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) -> Cost:
     """Cycles of `work` on a core of `target`; `cold` is the share of its bytes not in L2.
+
+    `sharers` cores read the same bytes of GM at the same time.
 
     Raises CompileError for a vector op that the target has no rate for.
     """
     match work.kind:
         case "gm_l1":
-            return Cost(_nd2nz(work, target, cold), target.l1_latency)
+            return Cost(_nd2nz(work, target, cold, sharers), target.l1_latency)
         case "gm_ub":
-            return Cost(_ub_copy(work, target, target.gm_ub_rate), target.ub_latency)
+            busy = max(target.dma_issue, work.bytes / target.gm_ub_rate)
+            return Cost(busy, target.ub_latency)
         case "ub_gm":
-            return Cost(_ub_copy(work, target, target.ub_gm_rate), target.ub_latency / 2)
+            busy = max(target.dma_issue, work.bytes / target.ub_gm_rate)
+            return Cost(busy, target.ub_latency / 2)
         case "rows":
             each = max(target.dma_issue, work.bytes / work.rows / target.gm_ub_rate)
             return Cost(work.rows * each, target.ub_latency)
@@ -106,21 +119,26 @@ def cost(work: Work, target: Target, cold: float = 0.0) -> Cost:
         case "reduce":
             return Cost(_reduce(work, target))
         case "scalar":
-            return Cost(1.0)
+            return Cost(max(work.elements, 1) * SCALAR_CYCLES, target.scalar_latency)
 
 
-def _ub_copy(work: Work, target: Target, rate: float) -> float:
-    """Cycles of a copy between GM and UB: its bytes, and a fixed part per run of them."""
-    runs = work.rows * target.ub_row if work.rows > 1 else 0.0
-    return max(target.dma_issue, work.bytes / rate + runs)
+def _nd2nz(work: Work, target: Target, cold: float, sharers: float) -> float:
+    """Cycles of a copy into L1 that cuts rows into blocks: a fixed part per row.
 
-
-def _nd2nz(work: Work, target: Target, cold: float) -> float:
-    """Cycles of a copy into L1 that cuts rows into blocks: a fixed part per row."""
+    Cores that read the same lines at the same time are served one after the other.
+    """
     row = work.bytes / work.rows
     per_byte = (1 - cold) / target.nd2nz_hit_rate + cold / target.nd2nz_cold_rate
     by_rows = work.rows * (target.nd2nz_row + row * per_byte)
+    by_rows *= 1 + target.line_sharing * (sharers - 1)
     return max(target.dma_issue, work.bytes / target.gm_l1_rate, by_rows)
+
+
+def row_loss(work: Work, target: Target) -> float:
+    """HBM bytes that a read costs per byte that it wants: short copies, rows across L2 lines."""
+    row = max(1.0, work.bytes / max(work.rows, 1))
+    across = target.l2_line / row if work.unaligned else 0.0
+    return 1 + target.hbm_dma_loss / max(work.bytes, SMALL_DMA) + across
 
 
 def _load3d_rate(work: Work) -> float:
@@ -138,9 +156,16 @@ def _load3d_rate(work: Work) -> float:
 
 
 def _mmad(work: Work, target: Target) -> float:
-    factor = target.mmad_fp32_factor if work.size == 4 else 1
+    factor = target.mmad_fp32_factor if work.size == 4 and work.op != "hf32" else 1
     blocks = ceil_div(work.m, 16) * ceil_div(work.n, 16) * ceil_div(work.k * work.size, 32)
     return blocks * factor + target.mmad_start
+
+
+def conflict_cycles(work: Work, target: Target) -> float:
+    """The cycles of a vector op that it would not take if its sources met in no bank."""
+    if work.kind != "vector" or not work.conflict:
+        return 0.0
+    return _vector(work, target) - _vector(replace(work, conflict=False), target)
 
 
 def _vector(work: Work, target: Target) -> float:
@@ -150,7 +175,7 @@ def _vector(work: Work, target: Target) -> float:
     rate = rates[0] if work.size <= 2 else rates[1] * 4 / work.size
     per_repeat = REPEAT_BYTES // work.size
     cycles = ceil_div(work.elements, per_repeat) * per_repeat / rate
-    if work.two_sources and rate * work.size >= REPEAT_BYTES:
+    if work.two_sources and work.conflict and rate * work.size >= REPEAT_BYTES:
         cycles *= target.bank_conflict
     return work.instructions * target.vector_start + cycles
 
@@ -166,7 +191,8 @@ def _reduce(work: Work, target: Target) -> float:
 
     def adds(repeats: int, instructions: int) -> float:
         count = repeats * per_repeat
-        part = Work("vector", elements=count, size=work.size, op="add", two_sources=True)
+        # neighbouring repeats lie 256 bytes apart, so they meet in no bank
+        part = Work("vector", elements=count, size=work.size, op="add")
         return _vector(replace(part, instructions=instructions), target)
 
     by_column = adds((columns - 1) * work.rows, columns - 1)

@@ -17,6 +17,9 @@ _NAMES = (
     "Ascend910A",
     "Ascend310P3",
     "Ascend950PR_958x",
+    "Ascend950PR_957x",
+    "Ascend950DT_958x",
+    "Ascend950DT_957x",
 )
 
 

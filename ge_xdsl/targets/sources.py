@@ -8,10 +8,10 @@ SOURCES = {
     "CUBE": "table of theoretical cube instruction performance in the same documents",
     "VEC": "table of theoretical vector instruction performance in the same documents",
     "PTO": "calibration constants of the public PTO instruction set repository",
-    "DERIVED": "derived from published measurements of copies, additions and matrix products",
-    "SPIKE": "fitted to published measurements on arch 2201 by an earlier prototype simulator",
+    "FITTED": "fitted to published measurements on arch 2201, see targets/calibration.py",
+    "NOMINAL": "bandwidth in the chip's documents times the share that arch 2201 reaches",
     "2201": "the value of arch 2201, for want of one for this arch; not checked on it",
     "SETTLED": "a rule of the model, not a number of the chip",
-    "ABSENT": "the chip does not have it",
+    "ABSENT": "the chip does not have it, or no table gives it",
 }
 """Tag -> where a number with that tag comes from."""

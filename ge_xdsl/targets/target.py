@@ -8,6 +8,9 @@ from typing import Any
 
 from ge_xdsl.errors import CompileError
 
+SUB_CORES = 2
+"""Vector cores that a cube core of a mixed kernel has with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -28,6 +31,7 @@ class Target:
     l0c: int
     ub: int
     bt: int
+    fb: int
     l2: int
     hbm: int
     """Size of the memory in bytes; 0 where no table gives it."""
@@ -51,25 +55,33 @@ class Target:
     mmad_start: float
     vector_start: float
     dma_issue: float
+    scalar_latency: float
+    """Cycles from a vector result through the scalar unit back to the vector unit."""
+    sync_all: float
     ub_latency: float
     l1_latency: float
-    ub_row: float
-    """Cycles per run of bytes of a copy between GM and UB, on top of its bytes."""
     nd2nz_row: float
     nd2nz_hit_rate: float
     nd2nz_cold_rate: float
+    line_sharing: float
+    """Share by which each further core that reads the same L2 lines at once slows a row."""
 
     hbm_ub_bandwidth: float
     """Bytes per second of a stream into UB, all cores together."""
     hbm_l1_bandwidth: float
     hbm_write_efficiency: float
     hbm_dma_loss: float
-    """Bytes of HBM time that every DMA costs on top of its own."""
+    """Bytes of HBM time that every copy costs on top of its own."""
+    l2_line: int
     l2_usable: float
     """Share of L2 that data can fill before other data is pushed out."""
+    ub_stall: float
+    """Share of the cycles of a bank conflict in UB for which copies stand still."""
     join_power: float
     """Exponent p of (core^p + hbm^p)^(1/p), the smooth maximum of core time and HBM time."""
     launch_us: float
+    core_start_us: float
+    """What every core that a kernel runs on adds to its launch."""
 
     mmad_fp32_factor: int
     bank_conflict: float
@@ -87,6 +99,11 @@ class Target:
         """Number of cores that run kernels of a kind, `cube` or `vector`."""
         return self.cube_cores if kind == "cube" else self.vector_cores
 
+    def launch(self, kind: str, blocks: int) -> float:
+        """Microseconds until all cores of a kernel run; `blocks` of kind mix are three each."""
+        cores = blocks * (1 + SUB_CORES) if kind == "mix" else blocks
+        return self.launch_us + self.core_start_us * cores
+
     def capacity(self, space: str) -> int:
         """Bytes of a memory space that a kernel may allocate.
 
@@ -99,6 +116,7 @@ class Target:
             "l0c": self.l0c,
             "ub": self.ub - self.ub_reserved,
             "bt": self.bt,
+            "fb": self.fb,
         }
         if not sizes.get(space):
             have = ", ".join(name for name, size in sizes.items() if size)

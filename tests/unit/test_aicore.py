@@ -2,10 +2,12 @@
 
 import pytest
 from aicore_text import COPY, instruction
+from xdsl.dialects.builtin import IntegerAttr, i64
 
 from ge_xdsl.dialects.aicore import AICORE
 from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.structure import KernelOp
 from ge_xdsl.dialects.aicore.types import PIPES
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
@@ -206,10 +208,13 @@ def test_structure(old, new, message):
     assert message in str(error.value)
 
 
-def test_a_kernel_writes_something():
-    text = COPY.replace(") writes (%y :", ", %y :").replace("gm>) on", "gm>) writes () on")
-    with pytest.raises(CompileError, match="writes 0 arguments, expected 1 to 2"):
-        verify(parse_module(text))
+def test_a_kernel_writes_no_more_than_its_arguments():
+    module = parse_module(COPY)
+    kernel = module.body.block.first_op
+    assert isinstance(kernel, KernelOp)
+    kernel.properties["outputs"] = IntegerAttr(3, i64)
+    with pytest.raises(CompileError, match="writes 3 arguments, expected 0 to 2"):
+        verify(module)
 
 
 def test_a_loop_over_cores_is_at_the_top_and_of_constant_extent():

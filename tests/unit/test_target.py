@@ -6,7 +6,9 @@ import pytest
 
 from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.targets import target, target_names
-from ge_xdsl.targets.cost import Work, cost
+from ge_xdsl.targets.calibration import FITTED
+from ge_xdsl.targets.cost import Work, conflict_cycles, cost, row_loss
+from ge_xdsl.targets.fields import FIELDS, describe, description
 from ge_xdsl.targets.sources import SOURCES
 
 B1 = target("Ascend910B1")
@@ -19,8 +21,32 @@ def test_every_number_has_a_known_source(name):
     assert chip.name == name
     fields = {f.name for f in dataclasses.fields(chip)} - NO_NUMBERS
     assert fields <= set(chip.sources)
+    assert fields == set(FIELDS)
     for field in fields:
         assert chip.sources[field] in SOURCES
+        if chip.sources[field] == "FITTED":
+            assert field in FITTED
+
+
+def test_at_most_twenty_numbers_are_fitted_and_all_of_them_on_arch_2201():
+    assert len(FITTED) <= 20
+    assert set(FITTED) <= set(FIELDS)
+    for name in target_names():
+        chip = target(name)
+        fitted = {field for field, tag in chip.sources.items() if tag == "FITTED"}
+        assert fitted <= set(FITTED) if chip.arch == "2201" else not fitted
+    assert {field for field, tag in B1.sources.items() if tag == "FITTED"} == set(FITTED)
+
+
+@pytest.mark.parametrize("name", target_names())
+def test_a_description_has_every_number_with_unit_and_source(name):
+    lines = describe(target(name)).splitlines()
+    assert lines[0].startswith(f"{name}: arch ")
+    for item in description(target(name)):
+        (line,) = [text for text in lines if text.split()[0] == item["field"]]
+        assert str(item["source"]) in line
+        assert str(item["meaning"]) in line
+        assert f"[{item['tag']}]" in line
 
 
 @pytest.mark.parametrize(
@@ -35,6 +61,9 @@ def test_every_number_has_a_known_source(name):
         ("Ascend910_9391", 363.7),
         ("Ascend910_9362", 245.8),
         ("Ascend950PR_958x", 432.5),
+        ("Ascend950PR_957x", 378.5),
+        ("Ascend950DT_958x", 432.5),
+        ("Ascend950DT_957x", 378.5),
     ],
 )
 def test_peaks(name, teraflops):
@@ -61,8 +90,8 @@ def test_capacities():
     assert B1.capacity("l1") == 512 * 1024 - 256
     with pytest.raises(CompileError, match="Ascend910A has no memory 'bt', expected one of l1"):
         target("Ascend910A").capacity("bt")
-    with pytest.raises(CompileError, match="Ascend910B1 has no memory 'fb', expected one of l1"):
-        B1.capacity("fb")
+    with pytest.raises(CompileError, match="Ascend910B1 has no memory 'xy', expected one of l1"):
+        B1.capacity("xy")
 
 
 COSTS = [
@@ -76,16 +105,18 @@ COSTS = [
     (Work("gm_ub", bytes=32), 20.6),
     (Work("gm_ub", bytes=6800), 100),
     (Work("ub_gm", bytes=6400), 100),
-    (Work("fixpipe", bytes=41000, elements=64), 1000),
+    (Work("fixpipe", bytes=72000, elements=64), 1000),
     (Work("fixpipe", bytes=41, elements=6400), 100),
-    (Work("scalar"), 1),
+    (Work("scalar"), 8),
     # 128 half elements are one repeat; exp does 32 elements per cycle
     (Work("vector", elements=1280, size=2, op="abs"), 24 + 10),
     (Work("vector", elements=1281, size=2, op="abs"), 24 + 11),
     (Work("vector", elements=640, size=4, op="exp"), 24 + 20),
     (Work("vector", elements=1280, size=2, op="exp"), 24 + 40),
     (Work("vector", elements=640, size=4, op="add", two_sources=True), 24 + 20),
-    (Work("vector", elements=640, size=4, op="div", two_sources=True), 24 + 20),
+    # sources that meet in no bank
+    (Work("vector", elements=640, size=4, op="add", two_sources=True, conflict=False), 24 + 10),
+    (Work("vector", elements=640, size=4, op="div", two_sources=True), 24 + 40),
 ]
 
 
@@ -100,6 +131,32 @@ def test_cold_rows_cost_more():
     assert warm.busy == pytest.approx(max(128 * 512 / 110, 128 * (2 + 512 / 153)))
     assert cold.busy == pytest.approx(128 * (2 + 512 / 55))
     assert cold.latency == 620
+
+
+def test_cores_that_read_the_same_rows_hold_each_other_up():
+    work = Work("gm_l1", bytes=128 * 128, rows=128)
+    alone, shared = cost(work, B1).busy, cost(work, B1, sharers=6).busy
+    assert shared == pytest.approx(alone * (1 + 5 * B1.line_sharing))
+
+
+def test_short_copies_and_rows_across_lines_cost_more_of_hbm():
+    whole = Work("gm_ub", bytes=32768)
+    assert row_loss(whole, B1) == pytest.approx(1 + B1.hbm_dma_loss / 32768)
+    short = Work("gm_ub", bytes=128)
+    assert row_loss(short, B1) == pytest.approx(1 + B1.hbm_dma_loss / 8192)
+    across = Work("gm_ub", bytes=65536, rows=64, unaligned=True)
+    assert row_loss(across, B1) == pytest.approx(1 + B1.hbm_dma_loss / 65536 + 512 / 1024)
+
+
+def test_bank_conflicts_are_the_cycles_beyond_those_without():
+    work = Work("vector", elements=640, size=4, op="add", two_sources=True)
+    assert conflict_cycles(work, B1) == pytest.approx(10)
+    assert conflict_cycles(Work("mmad", m=16, n=16, k=16), B1) == 0
+
+
+def test_a_launch_starts_every_core():
+    assert B1.launch("cube", 24) - B1.launch("cube", 0) == pytest.approx(24 * B1.core_start_us)
+    assert B1.launch("mix", 24) == B1.launch("vector", 72)
 
 
 def test_an_op_without_a_rate_is_an_error():
