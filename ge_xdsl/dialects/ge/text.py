@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import AnyFloat, Builtin, ModuleOp
+from xdsl.dialects.builtin import AnyFloat, Builtin, DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.dialects.func import Func, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue, TypeAttribute
 from xdsl.parser import AttrParser, Parser, ParserState
@@ -22,6 +22,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Position, Span
 from xdsl.utils.mlir_lexer import MLIRLexer, MLIRToken, MLIRTokenKind, StringLiteral
 
+from ge_xdsl.dialects.ge.densetext import dense_of, literal_at
 from ge_xdsl.dialects.ge.fasttext import LineParser
 from ge_xdsl.dialects.ge.names import (
     INPUT_NAMES,
@@ -182,6 +183,21 @@ class GeParser(Parser):
                 self._parser_state.current_token = lexer.lex()
                 return known
         return super().parse_optional_type()
+
+    def _parse_builtin_dense_attr(self) -> DenseIntOrFPElementsAttr:
+        first = self._current_token
+        lexer = self._parser_state.lexer
+        found = literal_at(lexer.input.content, first.span.start)
+        if found is not None:
+            lexer.pos = found.end()
+            self._parser_state.current_token = lexer.lex()
+            self.parse_punctuation(":", " in dense attribute")
+            made = dense_of(found.group(1), self._parse_dense_literal_type())
+            if made is not None:
+                return made
+            lexer.pos = first.span.end
+            self._parser_state.current_token = first
+        return super()._parse_builtin_dense_attr()
 
     def _parse_dense_literal_type(self) -> Any:
         found = super()._parse_dense_literal_type()
