@@ -78,6 +78,12 @@ def add_reports(made: Parser) -> None:
         action="store_true",
         help="find the pass, rule and site that breaks the numbers; write INPUT.bisect.mlir only",
     )
+    made.add_optional(
+        "--order-report",
+        "=json",
+        "which rules interact, with a graph each: those of --load on graphs made from their "
+        "patterns, or those of -p on INPUT; writes no graph",
+    )
     made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
     made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
     made.add_argument("--explain-format", choices=("text", "json"), default="text")
@@ -102,6 +108,11 @@ def _main(argv: Sequence[str]) -> int:
 
         load_user_passes(args.load)
         return emit_patterns(args, session_of_args(args))
+    if args.order_report is not None:
+        from ge_xdsl.cli.order_report import order_report
+
+        load_user_passes(args.load)
+        return order_report(args, session_of_args(args))
     if not args.input:
         raise UsageError("no input given, expected a file or -")
     return Run(args).run()
