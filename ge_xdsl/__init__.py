@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ge_xdsl.compat.ge.passes.stage import StageReport
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.interpreters.timing import Report
+    from ge_xdsl.kernel.builder import Kernel
 
 __version__ = "0.1.0"
 
@@ -34,6 +35,7 @@ __all__ = [
     "UsageError",
     "activate",
     "estimate",
+    "kernel",
     "load",
     "lower",
     "optimize",
@@ -218,6 +220,16 @@ def estimate(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | Non
     from ge_xdsl.interpreters import aicore
 
     return aicore.estimate(lower(module, target, tile=tile), target)
+
+
+def kernel(name: str, core: str = "vector", blocks: int = 1) -> Kernel:
+    """A kernel to be written by hand, for `blocks` cores of a kind: cube, vector, or mix of both.
+
+    `docs/kernels.md` tells its methods; `build` gives a program to run, check and price.
+    """
+    from ge_xdsl.kernel.builder import Kernel
+
+    return Kernel(name, core, blocks)
 
 
 def run_stage(graph: Any, stage: str, options: Mapping[str, str] | None = None) -> StageReport:

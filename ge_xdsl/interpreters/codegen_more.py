@@ -154,27 +154,16 @@ def _take(src: Source, op: TakeOp) -> str:
     return f"{src.name(op.results[0])} = {src.name(op.operands[0])}.take()"
 
 
-def _flag_op(src: Source, op: CrossSetOp | CrossWaitOp, number: int) -> str:
-    return f"{number}, {op.first}, {op.count}, {op.mode}"
-
-
 def _cross_set(src: Source, op: CrossSetOp) -> str:
-    return f"cross.set(core, sub, {_flag_op(src, op, _count(src))})"
+    return f"cross.set(core, sub, {op.first}, {op.count}, {op.mode})"
 
 
 def _cross_wait(src: Source, op: CrossWaitOp) -> str:
-    return f"yield cross.wait(core, sub, {_flag_op(src, op, _count(src))})"
+    return f"yield cross.wait(core, sub, {op.first}, {op.count}, {op.mode})"
 
 
 def _sync_all(src: Source, op: SyncAllOp) -> str:
-    return f"yield cross.all(core, sub, {_count(src)}, {op.cores!r})"
-
-
-def _count(src: Source) -> int:
-    """A number for each statement between cores, to count its turns by."""
-    found = src.objects.get("cross_ops", 0)
-    src.objects["cross_ops"] = found + 1
-    return found
+    return f"yield cross.all(core, sub, {op.cores!r})"
 
 
 def _affine(src: Source, op: AffineOp) -> str:

@@ -91,10 +91,10 @@ class CrossCores:
             self.buffers[core, name] = found
         return Turns(found)
 
-    def number(self, unit: Unit, op: int, first: int, count: int) -> int:
-        """The id that an op speaks of this time."""
-        turn = self.turns.get((unit, op), 0)
-        self.turns[unit, op] = turn + 1
+    def number(self, unit: Unit, what: str, first: int, count: int) -> int:
+        """The id that a set or a wait speaks of this time."""
+        turn = self.turns.get((unit, what, first, count), 0)
+        self.turns[unit, what, first, count] = turn + 1
         return first + turn % count
 
     def partners(self, unit: Unit, mode: int) -> list[Unit]:
@@ -106,10 +106,10 @@ class CrossCores:
             return [u for u in self.units if u[0] == core and u[1] != CUBE]
         return [u for u in self.units if u[0] == core and (u[1] == CUBE) != (sub == CUBE)]
 
-    def set(self, core: int, sub: int, op: int, first: int, count: int, mode: int) -> None:
+    def set(self, core: int, sub: int, first: int, count: int, mode: int) -> None:
         """Set a flag for each core that it is for; raises ValueError when it is set too often."""
         unit = (core, sub)
-        number = self.number(unit, op, first, count)
+        number = self.number(unit, f"set {mode}", first, count)
         for other in self.partners(unit, mode):
             key = (unit, other, mode, number)
             self.counts[key] = self.counts.get(key, 0) + 1
@@ -119,22 +119,22 @@ class CrossCores:
                     f"expected at most {CROSS_COUNT} times"
                 )
 
-    def wait(self, core: int, sub: int, op: int, first: int, count: int, mode: int) -> Wait:
+    def wait(self, core: int, sub: int, first: int, count: int, mode: int) -> Wait:
         """What a core waits for."""
         unit = (core, sub)
-        number = self.number(unit, op, first, count)
+        number = self.number(unit, f"wait {mode}", first, count)
         others = self.partners(unit, mode)
         return Wait([(other, unit, mode, number) for other in others], f"flag {number}")
 
-    def all(self, core: int, sub: int, op: int, cores: str) -> Wait:
+    def all(self, core: int, sub: int, cores: str) -> Wait:
         """Come to a place where all cores of a kind meet."""
         unit = (core, sub)
-        turn = self.number(unit, op, 0, 1 << 30)
+        turn = self.number(unit, cores, 0, 1 << 30)
         mine = [u for u in self.units if cores == "all" or (u[1] == CUBE) == (sub == CUBE)]
         for other in mine:
-            key = (unit, other, "all", turn)
+            key = (unit, other, cores, turn)
             self.counts[key] = self.counts.get(key, 0) + 1
-        return Wait([(other, unit, "all", turn) for other in mine], "all cores")
+        return Wait([(other, unit, cores, turn) for other in mine], "all cores")
 
     def ready(self, wait: Wait) -> bool:
         """Whether all that is waited for has happened."""
@@ -164,7 +164,7 @@ def run_in_turn(cross: CrossCores, programs: dict[Unit, Generator[Wait | None]])
                 waiting[unit] = wait
         if not moved:
             raise ValueError(_stuck(waiting))
-    left = sorted({key[3] for key, count in cross.counts.items() if count and key[2] != "all"})
+    left = sorted({key[3] for key, n in cross.counts.items() if n and isinstance(key[2], int)})
     if left:
         raise ValueError(f"flag {left[0]} between cores is set and not waited for at the end")
 

@@ -135,6 +135,8 @@ class TakeOp(Operation, Located):
 class CrossFlag(Operation, Located):
     """A flag between cores. `n of k` stands for the ids n to n + k - 1, taken in turn.
 
+    A core counts its sets of `n of k`, and its waits, over all places where it does them.
+
     Mode 2 is between a cube core and its two vector cores: the cube core waits for both, and what
     it sets both wait for. Mode 0 is among all cores of a kind, 1 among the vector cores of one AI
     core: who waits, waits for all. C1: a pipe. C2: ids from 0 to 15. C3: a mode. C4: modes 1 and 2

@@ -123,7 +123,7 @@ class _Core:
         self.proof = proof
         self.unit = unit
         self.values: dict[SSAValue, int] = {}
-        self.turns: dict[Operation, int] = {}
+        self.turns: dict[Operation | SSAValue | tuple[str, int, int, int], int] = {}
         self.taken: dict[SSAValue, _Buffer] = {}
         self.flags: dict[tuple[str, str, int], Clock] = {}
 
@@ -149,7 +149,7 @@ class _Core:
             self.access(op)
         elif isinstance(op, TakeOp):
             buffers = self.proof.buffers[op.operands[0]]
-            self.taken[op.results[0]] = buffers[self.turn(op) % len(buffers)]
+            self.taken[op.results[0]] = buffers[self.turn(op.operands[0]) % len(buffers)]
         elif isinstance(op, Flag):
             self.flag(op)
         elif isinstance(op, PipeBarrierOp) and op.pipe == ALL:
@@ -169,8 +169,12 @@ class _Core:
         elif isinstance(op, SubBlockIdxOp):
             self.values[op.results[0]] = VECTORS.index(self.unit)
 
-    def turn(self, op: Operation) -> int:
-        """How often the op ran before."""
+    def cross_id(self, op: CrossFlag) -> int:
+        """The flag that an op between cores speaks of this time."""
+        return op.first + self.turn((op.name, op.first, op.count, op.mode)) % op.count
+
+    def turn(self, op: Operation | SSAValue | tuple[str, int, int, int]) -> int:
+        """How often the op, or what it stands for, came before."""
         found = self.turns.get(op, 0)
         self.turns[op] = found + 1
         return found
@@ -264,7 +268,7 @@ class _Core:
         return (CUBE,) if self.unit == CUBE else VECTORS
 
     def cross_set(self, op: CrossSetOp) -> None:
-        number = op.first + self.turn(op) % op.count
+        number = self.cross_id(op)
         self.tick(op.pipe)
         for other in self.partners(op.mode):
             queue = self.proof.queues.setdefault((self.unit, other, op.mode, number), [])
@@ -277,7 +281,7 @@ class _Core:
                 )
 
     def cross_wait(self, op: CrossFlag) -> Generator[Condition]:
-        number = op.first + self.turn(op) % op.count
+        number = self.cross_id(op)
         keys = [(other, self.unit, op.mode, number) for other in self.partners(op.mode)]
         queues = self.proof.queues
         yield lambda: all(queues.get(key) for key in keys)

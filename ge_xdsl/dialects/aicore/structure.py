@@ -177,10 +177,13 @@ class ForOp(Operation, Located):
         over_cores: bool = False,
         strip: int = 0,
         bases: Sequence[Index] = (),
+        over_subcores: bool = False,
     ) -> ForOp:
         """An empty loop; `names` are the SSA names of the origins."""
         static, dynamic = split(extents)
         properties = _loop_properties(static, steps, over_cores, strip)
+        if over_subcores:
+            properties["over_subcores"] = UnitAttr()
         if any(base != 0 for base in bases):
             properties["bases"], more = split(bases)
             dynamic += more
