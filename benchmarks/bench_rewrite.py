@@ -68,7 +68,7 @@ class Builder:
         self.block.add_op(op)
         return op.results[0]
 
-    def const(self, array: np.ndarray | float, dtype: str = "float32") -> SSAValue:
+    def const(self, array: np.ndarray | Sequence[int] | float, dtype: str = "float32") -> SSAValue:
         self.count += 1
         op = ConstOp.build(value=const_attr(np.array(array, dtype)), node_name=f"c_{self.count}")
         self.block.add_op(op)

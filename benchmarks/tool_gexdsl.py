@@ -27,12 +27,13 @@ from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block
+from xdsl.ir import Attribute, Block
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.bench_rewrite import Builder, block_of, compose, pattern
-from ge_xdsl.dialects.ge.op import GeOp, constant_of
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.prototype import decode
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.importers import load_module
 from ge_xdsl.pattern.driver import PatternRule, run_ge
@@ -74,17 +75,18 @@ def transposes() -> PatternRule:
     compiled = pattern("transpose", b, twice)
 
     def build(match: Match) -> FuncOp:
-        outer, inner = (op for op in match.targets if op.op_type == "Transpose")
-        perms = [constant_of(op.operands[1]) for op in (outer, inner)]
-        return transpose_by(tuple(compose(*([int(i) for i in p] for p in perms if p is not None))))
+        _, _, outer, inner = match.targets
+        return transposed(outer.properties["value"], inner.properties["value"])
 
     return PatternRule(compiled, build)
 
 
 @cache
-def transpose_by(perm: tuple[int, ...]) -> FuncOp:
+def transposed(outer: Attribute, inner: Attribute) -> FuncOp:
+    """The replacement for two permutations as constants hold them."""
+    perm = compose(*([int(i) for i in decode(attr)] for attr in (outer, inner)))
     b = Builder((2, 3, 4))
-    return b.func(b.op("Transpose", [b.block.args[0], b.const(list(perm), "int32")], (2, 3, 4)))
+    return b.func(b.op("Transpose", [b.block.args[0], b.const(perm, "int32")], (2, 3, 4)))
 
 
 def relus() -> PatternRule:

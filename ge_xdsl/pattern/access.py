@@ -7,6 +7,7 @@ behind them, and the two functions that write do what xDSL's own do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any, TypeGuard, TypeVar, cast
 
@@ -23,6 +24,28 @@ operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands
 next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 user_of: Callable[[Use], Operation] = attrgetter("_operation")
 next_op: Callable[[Operation], Operation | None] = attrgetter("_next_op")
+
+
+def ops_of(block: Block) -> list[Operation]:
+    """The ops of a block, in order."""
+    found: list[Operation] = []
+    op = block.first_op
+    while op is not None:
+        found.append(op)
+        op = next_op(op)
+    return found
+
+
+def nested_in(ops: Sequence[Operation]) -> list[Operation]:
+    """Those of the ops that have subgraphs."""
+    flat = {cls for cls in set(map(type, ops)) if _is_flat(cls)}
+    return [op for op in ops if type(op) not in flat and op.regions]
+
+
+@cache
+def _is_flat(cls: type[Operation]) -> bool:
+    """Whether ops of a class cannot have subgraphs."""
+    return issubclass(cls, GeOp) and cls is not GeOp and not cls.prototype.subgraphs
 
 
 use_index: Callable[[Use], int] = attrgetter("_index")

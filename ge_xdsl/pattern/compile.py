@@ -19,7 +19,6 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import item, operands_of, producer, user_of, uses
-from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.emit import BranchSource, namespace
 from ge_xdsl.pattern.graph import PatternGraph, is_constant
 from ge_xdsl.pattern.index import PRIVATE, Detail, Feature
@@ -102,7 +101,6 @@ class CompiledPattern:
         assert first is not None
         self._first = first
         self._steps = [_step(graph, config, k, f) for k, f in enumerate(functions) if k]
-        self._inner_order = [graph.nodes.index(op) for op in graph.boundary_order]
         self._outputs = [
             (graph.nodes.index(v.op), v.index)
             for v in graph.outputs
@@ -187,7 +185,8 @@ class CompiledPattern:
         if state is None:
             return None
         if not self._steps:
-            return self._finish(state)
+            closed, nodes, values = state
+            return Match(self.graph, nodes, values, None, True) if closed else self._finish(state)
         block = root.parent
         if block is None:
             return None
@@ -253,8 +252,7 @@ class CompiledPattern:
         closed, nodes, values = state
         outputs = [item(nodes[slot].results, index) for slot, index in self._outputs]
         if closed:
-            inner = [nodes[slot] for slot in self._inner_order]
-            return Match(self.graph, nodes, values, outputs, Boundary(values, outputs, inner))
+            return Match(self.graph, nodes, values, outputs, True)
         match = Match(self.graph, nodes, values, outputs)
         return None if boundary_miss(match) is not None else match
 

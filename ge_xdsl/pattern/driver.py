@@ -14,6 +14,8 @@ from xdsl.ir import Block, Operation
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.pattern.access import ops_of
+from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.decompose import decompose, node_boundary
 from ge_xdsl.pattern.fixpoint import run_fixpoint
 from ge_xdsl.pattern.guard import Guard
@@ -53,13 +55,14 @@ def run_ge(
     `infer`: new nodes get inferred types, checked against what their readers had. Raises
     CompileError when a replacement does not fit or rewriting does not end.
     """
-    run = _GeRun(block, pass_name, infer, recorders)
-    try:
-        run.many = len(rules) >= MANY
-        for rule in rules:
-            run.sweep(rule)
-    finally:
-        run.scope.finish()
+    with seldom():
+        run = _GeRun(block, pass_name, infer, recorders)
+        try:
+            run.many = len(rules) >= MANY
+            for rule in rules:
+                run.sweep(rule)
+        finally:
+            run.scope.finish()
     return run.report
 
 
@@ -76,8 +79,9 @@ class _GeRun:
         self.report = RunReport()
         self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
         self.index = BlockIndex(block)
+        self.scope.names.listing = self.listing
         self.rewriter = GraphRewriter(self.scope, self.index)
-        self.rewriter.listen(self.index.moved)
+        self.rewriter.listen(self.index.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
         self.rewriter.operation_removal_handler.append(self.guard_removed)
         self.rewriter.operation_modification_handler.append(self.index.modified)
@@ -99,6 +103,27 @@ class _GeRun:
             self.guard.created.append(op)
             if not self.grows and type(op) in self.roots:
                 self.queue.append(op)
+
+    def listing(self, block: Block) -> Sequence[Operation]:
+        """The ops of a block: those of the index as long as nothing has changed."""
+        changed = self.report.changed or self.index.dirty or self.guard.erased
+        return ops_of(block) if changed or block is not self.block else self.index.ops
+
+    def replaced(
+        self, new: list[GeOp], old: list[GeOp], touched: list[tuple[Operation, int]]
+    ) -> None:
+        """Note what a plan did."""
+        self.rewriter.has_done_action = True
+        index = self.index
+        for op in new:
+            index.inserted(op)
+            if not self.grows and type(op) in self.roots:
+                self.queue.append(op)
+        if index.follows_edges:
+            for user, place in touched:
+                index.moved(user, place)
+        self.guard.created += new
+        self.guard.erased += old
 
     def guard_removed(self, op: Operation) -> None:
         self.guard.erased.append(op)

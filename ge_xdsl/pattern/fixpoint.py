@@ -21,6 +21,7 @@ from xdsl.traits import Pure
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import is_ge, operands_of, user_of, uses
+from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import AnyEdge, BlockIndex
 from ge_xdsl.pattern.match import Match
@@ -55,14 +56,15 @@ def run_fixpoint(
     """
     report = RunReport([RuleReport(rule.name) for rule in rules])
     started = perf_counter()
-    for func in functions(module):
-        changed = True
-        while changed:
-            indices = _indices(func)
-            changed = False
-            for index in reversed(indices):
-                run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
-                changed |= run.run() and len(indices) > 1
+    with seldom():
+        for func in functions(module):
+            changed = True
+            while changed:
+                indices = _indices(func)
+                changed = False
+                for index in reversed(indices):
+                    run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
+                    changed |= run.run() and len(indices) > 1
     micros = (perf_counter() - started) * 1e6
     for rule in report.rules:
         for recorder in recorders:
@@ -108,7 +110,7 @@ class _Fixpoint:
         self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
         self.index = index
         self.rewriter = GraphRewriter(self.scope, self.index)
-        self.rewriter.listen(self.moved)
+        self.rewriter.listen(self.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
         self.rewriter.operation_removal_handler.append(self.removed)
         self.rewriter.operation_modification_handler.append(self.modified)
@@ -207,6 +209,19 @@ class _Fixpoint:
         self.changed[op] = None
         if self.dormant:
             self.wake_edge(op, index, operands_of(op)[index])
+
+    def replaced(
+        self, new: list[GeOp], old: list[GeOp], touched: list[tuple[Operation, int]]
+    ) -> None:
+        """Note what a plan did."""
+        self.rewriter.has_done_action = True
+        for op in new:
+            self.inserted(op)
+        for user, place in touched:
+            self.moved(user, place)
+        for op in old:
+            self.loose += operands_of(op)
+        self.guard.erased += old
 
     # The worklist
 

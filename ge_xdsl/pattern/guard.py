@@ -21,7 +21,7 @@ from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.op import NAME
 from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.pattern.access import operands_of, producer
-from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
+from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME, type_text
 
 MAX_DEBT = 1000
 MAX_REPEATS = 32
@@ -37,12 +37,12 @@ BOOKKEEPING = frozenset({NAME, ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME})
 class _Step:
     """One rewrite: its rule, what it started from, and the rewrite that made that."""
 
-    __slots__ = ("debt", "name", "op_type", "parent", "repeats", "rule", "shape")
+    __slots__ = ("cls", "debt", "name", "parent", "repeats", "rule", "shape")
 
     def __init__(self, rule: str, root: Operation, parent: _Step | None, debt: int) -> None:
         self.rule = rule
         self.name = root.attributes.get(NAME)
-        self.op_type = root.name.removeprefix("ge.")
+        self.cls = type(root)
         self.parent = parent
         self.debt = debt
         self.shape: object = None
@@ -52,7 +52,8 @@ class _Step:
         name = self.name.data if isinstance(self.name, StringAttr) else ""
         if len(name) > SHOWN_NAME:
             name = f"{name[: SHOWN_NAME - 3]}..."
-        return f"{self.op_type} '{name}'" if name else self.op_type
+        op_type = type_text(self.cls)
+        return f"{op_type} '{name}'" if name else op_type
 
 
 class Guard:
@@ -101,8 +102,7 @@ class Guard:
             self._compare(step, created or (root,))
         covers = len(created) >= len(erased) and _covers(created, erased or (root,))
         new = tuple(created) if covers else ()
-        created.clear()
-        erased.clear()
+        self.created, self.erased = [], []
         if step.repeats > MAX_REPEATS or step.debt > MAX_DEBT or self.indebted > self.limit:
             raise self._endless(step, location_of(root))
         return new

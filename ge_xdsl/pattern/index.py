@@ -10,7 +10,16 @@ from xdsl.ir import Block, Operation, OpResult, SSAValue
 from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.pattern.access import WIDE, next_op, next_use, operands_of, reads, user_of, uses
+from ge_xdsl.pattern.access import (
+    WIDE,
+    nested_in,
+    next_use,
+    operands_of,
+    ops_of,
+    reads,
+    user_of,
+    uses,
+)
 
 CONST_CLASSES: tuple[type[Operation], ...] = (ConstOp, ConstantOp)
 
@@ -87,8 +96,6 @@ class BlockIndex:
         self._below: dict[AnyEdge, dict[Detail, list[Operation]]] = {}
         self.ops: list[Operation] = []
         """The ops of the block at the last `refresh`, in order."""
-        self.nested: list[Operation] = []
-        """Those of them with subgraphs."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self._fronts: dict[type[Operation], _Live] = {}
         self._readers: dict[SSAValue, Readers] = {}
@@ -100,21 +107,11 @@ class BlockIndex:
         self._ranks = {}
         self._fronts = {}
         self._readers = {}
-        buckets: dict[type[Operation], list[Operation]] = {}
-        ops: list[Operation] = []
-        nested: list[Operation] = []
-        op = self.block.first_op
-        while op is not None:
-            cls = type(op)
-            bucket = buckets.get(cls)
-            if bucket is None:
-                bucket = buckets[cls] = []
-            bucket.append(op)
-            ops.append(op)
-            if op.regions:
-                nested.append(op)
-            op = next_op(op)
-        self.ops, self.nested, self.size = ops, nested, len(ops)
+        ops = ops_of(self.block)
+        buckets: dict[type[Operation], list[Operation]] = {cls: [] for cls in map(type, ops)}
+        for op in ops:
+            buckets[type(op)].append(op)
+        self.ops, self.size = ops, len(ops)
         if ConstantOp in buckets or ConstOp in buckets:
             self._merge_constants(buckets)
         self.buckets = buckets
@@ -175,6 +172,16 @@ class BlockIndex:
         if edges is not None and type(value) is OpResult:
             edges.setdefault((index, type(value.op)), []).append(op)
             self.edges_in_order = False
+
+    @property
+    def nested(self) -> list[Operation]:
+        """Those of `ops` with subgraphs."""
+        return nested_in(self.ops)
+
+    @property
+    def follows_edges(self) -> bool:
+        """Whether `moved` has something to note."""
+        return bool(self._readers or self._edges)
 
     def candidates(self, classes: Sequence[type[Operation]]) -> tuple[list[Operation], bool]:
         """The ops of these classes in block order, and whether the list grows by new ones."""

@@ -99,25 +99,27 @@ class Match:
     It holds as long as the graph is not changed.
     """
 
-    __slots__ = ("_boundary", "_nodes", "graph", "inputs", "order", "outputs", "targets")
+    __slots__ = ("_boundary", "_nodes", "_outputs", "closed", "graph", "inputs", "order", "targets")
 
     def __init__(
         self,
         graph: PatternGraph,
         targets: Sequence[GeOp],
         inputs: Sequence[SSAValue],
-        outputs: Sequence[SSAValue],
-        boundary: Boundary | None = None,
+        outputs: Sequence[SSAValue] | None = None,
+        closed: bool = False,
     ) -> None:
         self.graph = graph
         self.targets = targets
         """The matched op of each op in `graph.nodes`."""
         self.inputs = inputs
         """The tensor of each input in `graph.used_inputs`, by index."""
-        self.outputs = outputs
-        """The tensor of each pattern output that a node gives."""
+        self._outputs = outputs
+        self.closed = closed
+        """Whether each op but those of the outputs is known to have one reader, in the match,
+        and no input to come from the match."""
         self.order: BlockOrder | None = None
-        self._boundary = boundary
+        self._boundary: Boundary | None = None
         self._nodes: Mapping[GeOp, GeOp] | None = None
 
     @property
@@ -132,9 +134,18 @@ class Match:
         return self._nodes
 
     @property
+    def outputs(self) -> Sequence[SSAValue]:
+        """The tensor of each pattern output that a node gives."""
+        if self._outputs is None:
+            found = map(self.value_of, self.graph.outputs)
+            self._outputs = [value for value in found if value is not None]
+        return self._outputs
+
+    @property
     def boundary(self) -> Boundary:
         if self._boundary is None:
-            self._boundary = Boundary(self.inputs, self.outputs)
+            known = [self.nodes[op] for op in self.graph.boundary_order] if self.closed else None
+            self._boundary = Boundary(self.inputs, self.outputs, known)
         return self._boundary
 
     @property

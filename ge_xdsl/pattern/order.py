@@ -7,7 +7,7 @@ whole block is labelled again (rare: gaps start at 2**60).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from xdsl.ir import Block, Operation
 
@@ -23,18 +23,19 @@ class BlockOrder:
         self.block = block
         self.moves = 0
         """How often ops were moved: candidate lists in block order are stale after it."""
-        self._labels: dict[Operation, int] | None = None
+        self.labels: dict[Operation, int] | None = None
+        """Op -> label, None before the first use."""
 
     def label(self, op: Operation) -> int:
         """A number that is smaller for ops that stand earlier in the block."""
-        labels = self._labels
+        labels = self.labels
         if labels is None:
             labels = self._relabel()
         found = labels.get(op)
         if found is None:
             self.inserted(op)
-            assert self._labels is not None
-            found = self._labels[op]
+            assert self.labels is not None
+            found = self.labels[op]
         return found
 
     def sorted(self, ops: Iterable[Operation]) -> list[Operation]:
@@ -43,7 +44,7 @@ class BlockOrder:
 
     def inserted(self, op: Operation) -> None:
         """Note an op that was put into the block."""
-        labels = self._labels
+        labels = self.labels
         if labels is None:
             return
         before, after = op.prev_op, next_op(op)
@@ -58,10 +59,26 @@ class BlockOrder:
         else:
             labels[op] = (low + high) // 2
 
+    def spliced(
+        self, before: Operation | None, new: Sequence[Operation], behind: Operation
+    ) -> None:
+        """Note ops that were put between two others."""
+        labels = self.labels
+        if labels is None or not new:
+            return
+        low = 0 if before is None else labels.get(before)
+        high = labels.get(behind)
+        step = 0 if low is None or high is None else (high - low) // (len(new) + 1)
+        if low is None or step < 1:
+            self._relabel()
+            return
+        for k, op in enumerate(new, 1):
+            labels[op] = low + k * step
+
     def removed(self, op: Operation) -> None:
         """Note an op that left the block."""
-        if self._labels is not None:
-            self._labels.pop(op, None)
+        if self.labels is not None:
+            self.labels.pop(op, None)
 
     def _relabel(self) -> dict[Operation, int]:
         labels: dict[Operation, int] = {}
@@ -71,5 +88,5 @@ class BlockOrder:
             label += GAP
             labels[op] = label
             op = next_op(op)
-        self._labels = labels
+        self.labels = labels
         return labels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.builder import InsertOpInvT
@@ -11,14 +11,15 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.rewriter import InsertPoint
 
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.op import GeOp, KnownValues
 from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import next_use, user_of
-from ge_xdsl.pattern.boundary import makes_cycle
+from ge_xdsl.pattern.boundary import has_control_edge, makes_cycle
 from ge_xdsl.pattern.compile import CompiledPattern
 from ge_xdsl.pattern.index import BlockIndex
 from ge_xdsl.pattern.match import Candidates, Match
-from ge_xdsl.pattern.rewrite import Scope, may_cycle, replace_in
+from ge_xdsl.pattern.plan import Plan, Plans
+from ge_xdsl.pattern.rewrite import Moved, Replaced, Scope, replace_in
 from ge_xdsl.pattern.rule import APPLIED, MISSED, Declined, Outcome, Rule
 from ge_xdsl.pattern.verify import WrongRewrite
 
@@ -42,10 +43,11 @@ class GraphRewriter(PatternRewriter):
         self.index = index
         self.modified_in_place = False
 
-    def listen(self, moved: Callable[[Operation, int], None]) -> None:
-        """Have `moved` told of each operand that reads something else."""
+    def listen(self, moved: Moved, replaced: Replaced) -> None:
+        """Have `moved` told of each operand that reads something else, `replaced` of plans."""
         self.scope.rewriter = self
         self.scope.moved = moved
+        self.scope.replaced = replaced if self.scope.verifier is None else None
         self.scope.batched = True
 
     def start(self, op: Operation) -> None:
@@ -114,6 +116,7 @@ class PatternRule(Rule):
         self.root_features = pattern.root_features
         self.many_outputs = len(pattern.graph.outputs) > 1
         self.depth = pattern.depth
+        self.plans = Plans(pattern.graph)
 
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
         known = isinstance(rewriter, GraphRewriter)
@@ -144,21 +147,34 @@ class PatternRule(Rule):
                 return Declined(met.reason, met.at or match.root, len(match.targets), True)
             if not met:
                 return UNMET
-        boundary = match.boundary
         block = scope.block
-        if may_cycle(boundary, block) and makes_cycle(match.targets, scope.order, block):
+        simple = not self.many_outputs and not has_control_edge(block)
+        if not simple and makes_cycle(match.targets, scope.order, block):
             return CYCLE
         replacement = self.build(match)
         if replacement is None:
             raise CompileError(
                 "replacement is None, expected a graph", subject=f"rule '{self.name}'"
             )
-        scope.rule = self.name
+        plannable = simple and match.closed and scope.replaced and not KnownValues.current
+        plan = self.plans.find(replacement) if plannable else None
+        if plan is not None and plan.rewrite(scope, match.targets, match.inputs):
+            return APPLIED
+        scope.rule, scope.finite = self.name, self.finite
         try:
-            replace_in(scope, boundary, replacement, acyclic=True)
+            new = replace_in(scope, match.boundary, replacement, acyclic=True)
         except WrongRewrite as error:
             return Declined(error.message, match.root, len(match.targets), True)
+        if plan is not None:
+            self.learn(plan, match, new, scope)
         return APPLIED
+
+    def learn(self, plan: Plan, match: Match, new: Sequence[GeOp], scope: Scope) -> None:
+        """Let a plan that left a match to the general way do the next one like it."""
+        if plan.current():
+            plan.learn(match.inputs, match.outputs[0], new, scope)
+        else:
+            self.plans.forget(plan.func)
 
 
 def graph_of(op: GeOp, rewriter: PatternRewriter) -> GraphRewriter:

@@ -8,16 +8,16 @@ are GE's; values are discardable attributes of the ops.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import NAME, GeOp, extra_key
-from ge_xdsl.pattern.access import next_op
+from ge_xdsl.pattern.access import nested_in, ops_of
 
 ORIGIN_NAMES = extra_key("_datadump_original_op_names")
 ORIGIN_TYPES = extra_key("_datadump_original_op_types")
@@ -64,12 +64,14 @@ class Names:
     def __init__(self, root: Operation | None) -> None:
         self.root = root
         self.counter = 0
+        self.listing: Callable[[Block], Sequence[Operation]] = ops_of
+        """The ops of a block, for who has them at hand."""
         self._taken: set[str] | None = None
 
     def taken(self) -> set[str]:
         """Every name in the graph, and the ones given out."""
         if self._taken is None:
-            self._taken = set() if self.root is None else _names_in(self.root)
+            self._taken = set() if self.root is None else _names_in(self.root, self.listing)
         return self._taken
 
     def fresh(self, stem: str, replaced: str) -> str:
@@ -96,24 +98,27 @@ class Names:
         return found
 
 
-def _names_in(root: Operation) -> set[str]:
+def _names_in(root: Operation, listing: Callable[[Block], Sequence[Operation]]) -> set[str]:
     """The node names in an op's regions, nested ones included."""
     found: set[str] = set()
     for region in root.regions:
         for block in region.blocks:
-            op = block.first_op
-            while op is not None:
-                attr = op.attributes.get(NAME)
-                if type(attr) is StringAttr:
-                    found.add(attr.data)
-                if op.regions:
-                    found |= _names_in(op)
-                op = next_op(op)
+            ops = listing(block)
+            try:
+                found |= {cast("StringAttr", op.attributes[NAME]).data for op in ops[:-1]}
+                ops = ops[-1:]
+            except (KeyError, AttributeError, TypeError):
+                pass  # some op has no name, or one that is no string
+            attrs = [op.attributes.get(NAME) for op in ops]
+            found.update([attr.data for attr in attrs if type(attr) is StringAttr])
+            for op in nested_in(listing(block)):
+                found |= _names_in(op, listing)
     return found
 
 
 @cache
-def _type_text(cls: type[Operation]) -> str:
+def type_text(cls: type[Operation]) -> str:
+    """The op type of a class, as GE writes it."""
     return cls.name.removeprefix("ge.")
 
 
@@ -122,14 +127,20 @@ class Origin:
 
     __slots__ = ("passes", "sources")
 
-    def __init__(self, sources: Sequence[Origin | Operation], passes: Sequence[str]) -> None:
+    def __init__(self, sources: Sequence[Origin | Operation], passes: tuple[str, ...]) -> None:
         self.sources = sources
         self.passes = passes
+
+    def attributes(self) -> tuple[Attribute, Attribute, Attribute]:
+        """The names and types of the original nodes, and the passes, as GE notes them."""
+        pairs = self.pairs()
+        types = texts(tuple([op_type for _, op_type in pairs]))
+        return array(tuple([name for name, _ in pairs])), types, texts(self.passes)
 
     def pairs(self) -> list[tuple[Attribute, str]]:
         """Original node names and types in order, each node once."""
         plain = [
-            (op.attributes[NAME], _type_text(type(op)))
+            (op.attributes[NAME], type_text(type(op)))
             for op in self.sources
             if isinstance(op, Operation) and len(op.attributes) == 1 and NAME in op.attributes
         ]
@@ -144,7 +155,7 @@ class Origin:
                 if len(item.attributes) > 1 and ORIGIN_NAMES in item.attributes:
                     found.update(dict.fromkeys(_recorded(item)))
                 else:
-                    found[item.attributes.get(NAME, NAMELESS), _type_text(type(item))] = None
+                    found[item.attributes.get(NAME, NAMELESS), type_text(type(item))] = None
             elif id(item) not in seen:
                 seen.add(id(item))
                 stack += reversed(item.sources)
@@ -163,6 +174,12 @@ class Origins:
 
     def record(self, new: Sequence[GeOp], replaced: Sequence[Operation], pass_name: str) -> None:
         """Note that `new` replaces `replaced`."""
+        origin = self.of(replaced, pass_name)
+        for op in new:
+            self.made[id(op)] = (op, origin)
+
+    def of(self, replaced: Sequence[Operation], pass_name: str) -> Origin:
+        """The origin of what replaces these nodes."""
         made = self.made
         sources: list[Origin | Operation] = []
         passes: dict[str, None] = {}
@@ -177,36 +194,40 @@ class Origins:
                 passes.update(dict.fromkeys(_strings(op.attributes[PASS_NAME])))
         if pass_name:
             passes[pass_name] = None
-        origin = Origin(sources, tuple(passes))
-        for op in new:
-            made[id(op)] = (op, origin)
+        return Origin(sources, tuple(passes))
 
     def flush(self) -> None:
         """Write the lists to the nodes."""
-        written: dict[int, tuple[Attribute, Attribute, Attribute]] = {}
+        last: Origin | None = None
+        names, types, passes = NAMELESS, NAMELESS, NAMELESS
         for op, origin in self.made.values():
             if op.parent is None:
                 continue
-            attrs = written.get(id(origin))
-            if attrs is None:
-                pairs = origin.pairs()
-                attrs = written[id(origin)] = (
-                    ArrayAttr([name for name, _ in pairs]),
-                    _texts(tuple(op_type for _, op_type in pairs)),
-                    _texts(origin.passes),
-                )
-            op.attributes[ORIGIN_NAMES], op.attributes[ORIGIN_TYPES] = attrs[:2]
+            if origin is not last:
+                names, types, passes = origin.attributes()
+                last = origin
+            attributes = op.attributes
+            attributes[ORIGIN_NAMES] = names
+            attributes[ORIGIN_TYPES] = types
             if origin.passes:
-                op.attributes[PASS_NAME] = attrs[2]
+                attributes[PASS_NAME] = passes
         self.made.clear()
 
 
-NAMELESS = StringAttr("")
+NAMELESS: Attribute = StringAttr("")
+
+
+def array(items: tuple[Attribute, ...]) -> Attribute:
+    """`ArrayAttr(items)` of attributes, which were checked when they were made."""
+    made: ArrayAttr[Attribute] = object.__new__(ArrayAttr)
+    object.__setattr__(made, "data", items)
+    return made
 
 
 @lru_cache(maxsize=4096)
-def _texts(texts: tuple[str, ...]) -> Attribute:
-    return ArrayAttr([StringAttr(text) for text in texts])
+def texts(items: tuple[str, ...]) -> Attribute:
+    """An array of strings."""
+    return ArrayAttr([StringAttr(text) for text in items])
 
 
 def _recorded(op: Operation) -> list[tuple[Attribute, str]]:
@@ -217,7 +238,7 @@ def _recorded(op: Operation) -> list[tuple[Attribute, str]]:
         listed = cast("ArrayAttr[Attribute]", names).data
         if len(listed) == len(types):
             return list(zip(listed, types, strict=True))
-    return [(op.attributes.get(NAME, NAMELESS), _type_text(type(op)))]
+    return [(op.attributes.get(NAME, NAMELESS), type_text(type(op)))]
 
 
 def _strings(attr: Attribute | None) -> list[str]:

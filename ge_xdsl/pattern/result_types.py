@@ -22,32 +22,36 @@ that is not enough (None) also the values of constant operands -> the result typ
 the identities alive."""
 
 
-def infer_types(op: GeOp) -> None:
+def infer_types(op: GeOp) -> bool:
     """`op.update_types()` for an op that has no attributes but its name.
 
-    The answer is remembered. Raises VerifyException like `update_types`.
+    The answer is remembered. Whether it may depend on the values of constants. Raises
+    VerifyException like `update_types`.
     """
+    reads = KnownValues.reads
     if op.regions or len(op.attributes) > 1 or KnownValues.current:
         op.update_types()
-        return
+        return True
     properties = op.properties
     operands = operands_of(op)
     held: list[Attribute] = [*properties.values(), *map(type_of, operands)]
     key = (type(op), len(op.results), *properties, *map(id, held))
     known = _KNOWN.get(key)
-    if known is None and key in _KNOWN:
-        held += [_value_of(v) for v in operands]
+    on_values = known is None and key in _KNOWN
+    if on_values:
+        held += [value_of(v) for v in operands]
         key = (*key, *map(id, held[-len(operands) :]))
         known = _KNOWN.get(key)
     if known is not None:
         for result, attr in zip(op.results, known[0], strict=True):
             if type_of(result) is not attr:
                 set_type(result, attr)
-        return
-    reads = KnownValues.reads
+        return on_values
     op.update_types()
+    on_values = on_values or KnownValues.reads != reads
     if operands:
-        _remember(op, key, held, KnownValues.reads != reads)
+        _remember(op, key, held, on_values)
+    return on_values
 
 
 def _remember(op: GeOp, key: _Key, held: list[Attribute], reads_values: bool) -> None:
@@ -56,12 +60,12 @@ def _remember(op: GeOp, key: _Key, held: list[Attribute], reads_values: bool) ->
     operands = operands_of(op)
     if reads_values and len(held) == len(op.properties) + len(operands):
         _KNOWN[key] = None
-        held += [_value_of(v) for v in operands]
+        held += [value_of(v) for v in operands]
         key = (*key, *map(id, held[-len(operands) :]))
     _KNOWN[key] = ([result.type for result in op.results], held)
 
 
-def _value_of(value: SSAValue) -> Attribute:
+def value_of(value: SSAValue) -> Attribute:
     """The value of a constant; something that is no value for any other tensor."""
     op = producer(value)
     if type(op) is ConstOp or type(op) is ConstantOp:

@@ -10,10 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import VerifyException
 
@@ -53,9 +54,12 @@ from ge_xdsl.pattern.access import (
 )
 from ge_xdsl.pattern.boundary import Boundary, has_control_edge, makes_cycle
 from ge_xdsl.pattern.order import BlockOrder
-from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, held_nodes, inherit
+from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, held_nodes, inherit, texts
 from ge_xdsl.pattern.result_types import infer_types
 from ge_xdsl.pattern.verify import Verifier
+
+Moved: TypeAlias = Callable[[Operation, int], None]
+Replaced: TypeAlias = Callable[[list[GeOp], list[GeOp], list[tuple[Operation, int]]], None]
 
 
 @dataclass(slots=True)
@@ -69,8 +73,11 @@ class Scope:
     types that the readers had; off before shapes are inferred."""
     rewriter: PatternRewriter | None = None
     """Told of every insertion, modification and removal."""
-    moved: Callable[[Operation, int], None] | None = None
+    moved: Moved | None = None
     """Told of each operand that reads something else, in the place of the rewriter."""
+    replaced: Replaced | None = None
+    """Told, in the place of the rewriter, what a plan did at once: the new ops, the removed ones
+    (readers before producers), the operands that read something else; None forbids plans."""
     batched: bool = False
     """Whether `finish` comes at the end of a run: what costs as much as an op is wide, or the
     graph has outputs, is then put off until there."""
@@ -84,6 +91,12 @@ class Scope:
     """Checks each rewrite by numbers before it is applied."""
     rule: str = ""
     """The rule under attempt, for the verifier."""
+    finite: bool = False
+    """Whether that rule asks for no NaN and no infinity among its inputs."""
+    reads_values: bool = False
+    """Whether the types of the last replacement may depend on the values of constants."""
+    passes: Attribute | None = field(init=False)
+    """What a new node says of the passes that made it, when it replaces original nodes."""
 
     def __post_init__(self) -> None:
         root = self.block.parent_op()
@@ -91,13 +104,8 @@ class Scope:
             root = root.parent_op()
         self.names = Names(root or self.block.parent_op())
         self.order = BlockOrder(self.block)
+        self.passes = texts((self.pass_name,)) if self.pass_name else None
 
-    finite: bool = False
-    """Whether that rule asks for no NaN and no infinity among its inputs."""
-    reads_values: bool = False
-    """Whether the types of the last replacement may depend on the values of constants."""
-    passes: tuple[str, ...] = field(init=False)
-    """What a new node says of the passes that made it, when it replaces original nodes."""
     def finish(self) -> None:
         """End a run: write the origins, and whatever was put off."""
         self.origins.flush()
@@ -124,6 +132,12 @@ class Scope:
             self.wide[op] = None
         else:
             set_operand(op, index, value)
+
+    def readers_retyped(self, touched: Sequence[tuple[Operation, int]]) -> None:
+        """Note that operands got another type: the graph may return one of them."""
+        last = self.block.last_op
+        if any(user is last for user, _ in touched):
+            self.output_retyped()
 
     def output_retyped(self) -> None:
         """Note that the graph returns a tensor of another type."""
@@ -172,7 +186,7 @@ def replace_in(
     check_counts(boundary, body)
     held = held_nodes(boundary.nodes)
     problem = fuse_problem(held) if held else ""
-    if not problem and not acyclic and may_cycle(boundary, scope.block):
+    if not problem and not acyclic and may_cycle(boundary.outputs, scope.block):
         cyclic = makes_cycle(boundary.nodes, scope.order, scope.block)
         problem = "it will create cycle after fuse" if cyclic else ""
     if problem:
@@ -186,9 +200,9 @@ def replace_in(
     return copy.ops
 
 
-def may_cycle(boundary: Boundary, block: Block) -> bool:
+def may_cycle(outputs: Sequence[SSAValue], block: Block) -> bool:
     """Whether fusing could close a cycle: never for one output without control edges."""
-    return len(boundary.outputs) > 1 or has_control_edge(block)
+    return len(outputs) > 1 or has_control_edge(block)
 
 
 def check_counts(boundary: Boundary, body: Block) -> None:
@@ -285,9 +299,10 @@ class _Copy:
         return op.clone({v: self.values[id(v)] for v in known if id(v) in self.values})
 
     def _set_types(self, scope: Scope, boundary: Boundary) -> None:
+        scope.reads_values = False
         for op in self.ops if scope.infer else ():
             try:
-                infer_types(op)
+                scope.reads_values |= infer_types(op)
             except (VerifyException, ValueError) as error:
                 text = str(error).removeprefix(f"{op.name}: ")
                 raise _failure(f"replacement node {describe(op)}: {text}", boundary) from None
