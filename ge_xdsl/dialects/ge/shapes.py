@@ -25,6 +25,9 @@ def shape_text(shape: Sequence[int] | None) -> str:
 
 def broadcast(*shapes: Shape) -> Shape:
     """Numpy broadcasting; an unknown dimension against a known one above 1 gives the known one."""
+    first = shapes[0] if shapes else None
+    if first is not None and all(shape == first for shape in shapes):
+        return first
     if any(shape is None for shape in shapes):
         return None
     known = [shape for shape in shapes if shape is not None]

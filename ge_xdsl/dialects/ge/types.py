@@ -8,7 +8,7 @@ building and comparing types costs a dictionary look-up.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import IntEnum
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -342,6 +342,16 @@ def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
 
 def dtype_of_numpy(dtype: np.dtype[Any]) -> DataType:
     """The GE data type of a numpy dtype; raises ValueError for types GE does not have."""
+    found = _OF_NUMPY.get(dtype)
+    if found is None:
+        found = _OF_NUMPY[dtype] = _search_numpy(dtype)
+    return found
+
+
+_OF_NUMPY: dict[Any, DataType] = {}
+
+
+def _search_numpy(dtype: np.dtype[Any]) -> DataType:
     name = dtype.name
     for ge_type in DataType:
         entry = _TABLE.get(ge_type)
@@ -391,7 +401,7 @@ class Tensor:
         return Tensor(self.dtype, None if shape is None else tuple(shape))
 
     def with_dtype(self, dtype: DataType) -> Tensor:
-        return replace(self, dtype=dtype)
+        return self if dtype is self.dtype else Tensor(dtype, self.shape, self.layout)
 
     def __str__(self) -> str:
         return str(self.type)

@@ -14,7 +14,7 @@ from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import NAME, GeOp, constant_of, extra_key
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, dtype_of_numpy, tensor_of
-from ge_xdsl.dialects.ge.weights import INLINE_LIMIT, const_attr
+from ge_xdsl.dialects.ge.weights import INLINE_LIMIT, Weight, WeightAttr, const_attr
 from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.importers.onnx.node import Node
 
@@ -176,7 +176,7 @@ class Builder:
 
     def _const_attr(self, array: Array, name: str) -> Attribute:
         if array.size > INLINE_LIMIT:
-            return const_attr(array, name)
+            return WeightAttr(Weight(name, array, tensor_of(self.type_like(array))))
         key = (array.dtype, array.shape, array.tobytes())
         found = self.inline.get(key)
         if found is None:
