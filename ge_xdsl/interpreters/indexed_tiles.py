@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ge_xdsl.dialects.aicore.indexed import COMPARISONS, ScalarOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
@@ -125,12 +125,31 @@ def _truncated(a: Array, b: Array) -> Array:
     return np.where(b == 0, 0, whole + up)
 
 
-def _shift(call: Callable[..., Array], a: Array, b: Array) -> Array:
+def _remainder(a: Array, b: Array) -> Array:
+    return a - _truncated(a, b) * b
+
+
+def _modulus(a: Array, b: Array) -> Array:
+    return a - _floor_divide(a, b) * b
+
+
+def _bits(a: Array, b: Array) -> Array:
+    """Bits to shift by, held to what the type has."""
     import numpy as np
 
-    bits = a.dtype.itemsize * 8
-    count = np.clip(b, 0, bits - 1)
-    return call(a, count)
+    return np.clip(b, 0, a.dtype.itemsize * 8 - 1)
+
+
+def _shift_left(a: Array, b: Array) -> Array:
+    import numpy as np
+
+    return np.left_shift(a, _bits(a, b))
+
+
+def _shift_right(a: Array, b: Array) -> Array:
+    import numpy as np
+
+    return np.right_shift(a, _bits(a, b))
 
 
 def scalar(kind: str, dtype: Any, *arrays: Any) -> Array:
@@ -140,22 +159,22 @@ def scalar(kind: str, dtype: Any, *arrays: Any) -> Array:
     if kind == "cast":
         return convert(arrays[0], dtype)
     if kind == "select":
-        return np.where(arrays[0], arrays[1], arrays[2])
+        return cast("Array", np.where(arrays[0], arrays[1], arrays[2]))
     calls: dict[str, Callable[..., Array]] = {
         "add": np.add,
         "sub": np.subtract,
         "mul": np.multiply,
         "div": _truncated,
         "floordiv": _floor_divide,
-        "rem": lambda a, b: a - _truncated(a, b) * b,
-        "mod": lambda a, b: a - _floor_divide(a, b) * b,
+        "rem": _remainder,
+        "mod": _modulus,
         "max": np.maximum,
         "min": np.minimum,
         "and": np.bitwise_and,
         "or": np.bitwise_or,
         "xor": np.bitwise_xor,
-        "shl": lambda a, b: _shift(np.left_shift, a, b),
-        "shr": lambda a, b: _shift(np.right_shift, a, b),
+        "shl": _shift_left,
+        "shr": _shift_right,
         "eq": np.equal,
         "ne": np.not_equal,
         "lt": np.less,

@@ -14,6 +14,7 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
+from ge_xdsl.dialects.ge.names import ensure_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.lowering import conv, elementwise, gather, matmul, moves, pool, views
 from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
@@ -78,6 +79,14 @@ def convert(module: ModuleOp, chip: Target, tile: Choice | None = None) -> None:
     for func in functions(module):
         for block in list(root_blocks(func)):
             _convert_block(block, kernels, chip, tile)
+
+
+def decompose(module: ModuleOp, chip: Target) -> None:
+    """Replace the ops that have no kernel by graphs of ops that have one, in place."""
+    for func in functions(module):
+        for block in list(root_blocks(func)):
+            expand_block(block, lambda op: reason_of(op, chip))
+        ensure_names(func)
 
 
 def _convert_block(block: Block, kernels: Kernels, chip: Target, tile: Choice | None) -> None:

@@ -166,16 +166,17 @@ def _scatter_of(op: GeOp) -> Scatter | str:
         return "no lowering for indices of this element type"
     if op.op_type in ROWS:
         count = prod(index)
-        how, whole, wraps, lead, rows, cols = ROWS[op.op_type], True, False, 1, x[0], prod(x[1:])
+        how, whole = ROWS[op.op_type], True
+        lead, rows, cols = 1, x[0], prod(x[1:])
     else:
-        axis = op.get_attr("axis") % max(len(x), 1)
+        axis: int = op.get_attr("axis") % max(len(x), 1)
         if x[:axis] != index[:axis] or x[axis + 1 :] != index[axis + 1 :]:
             return "no lowering for indices that are smaller than the data beside the axis"
-        how, whole, wraps = ELEMENTS[op.get_attr("reduction")], False, True
-        lead, rows, cols, count = prod(x[:axis]), x[axis], prod(x[axis + 1 :]), index[axis]
+        how, whole, count = ELEMENTS[op.get_attr("reduction")], False, index[axis]
+        lead, rows, cols = prod(x[:axis]), x[axis], prod(x[axis + 1 :])
     if how != "update" and element not in ("f32", "i32"):
         return f"no lowering for a scatter of element type {element} with {how}"
-    return Scatter(how, lead, rows, cols, count, element, kind, whole, wraps)
+    return Scatter(how, lead, rows, cols, count, element, kind, whole, not whole)
 
 
 def unit(op: GeOp, target: Target) -> Unit:
@@ -278,55 +279,53 @@ def _indices(
 
 def scatter_kernel(name: str, scatter: Scatter, target: Target) -> KernelOp:
     """The kernel; arguments are x, the indices, the updates and y."""
-    whole = scatter.whole
+    whole, shape = (scatter.lead, scatter.rows, scatter.cols), scatter.element
+    places = (1, scatter.count) if scatter.whole else (scatter.lead, scatter.count, scatter.cols)
     block = _arguments(
         {
-            "x": Tile((scatter.lead, scatter.rows, scatter.cols), scatter.element, "gm"),
-            "index": Tile(
-                (1, scatter.count) if whole else (scatter.lead, scatter.count, scatter.cols),
-                scatter.index,
-                "gm",
-            ),
-            "updates": Tile((scatter.lead, scatter.count, scatter.cols), scatter.element, "gm"),
-            "y": Tile((scatter.lead, scatter.rows, scatter.cols), scatter.element, "gm"),
+            "x": Tile(whole, shape, "gm"),
+            "index": Tile(places, scatter.index, "gm"),
+            "updates": Tile((scatter.lead, scatter.count, scatter.cols), shape, "gm"),
+            "y": Tile(whole, shape, "gm"),
         }
     )
     tile, step = _scatter_tile(scatter, target)
-    extents = [scatter.lead, scatter.rows, scatter.cols]
-    loop = ForOp.make(extents, [1, *tile], ["p", "r", "c"], over_cores=True)
+    loop = ForOp.make(whole, [1, *tile], ["p", "r", "c"], over_cores=True)
     block.add_op(loop)
-    body, (p, r, c) = loop.body, (loop.origin(i) for i in range(3))
-    vr, vc = loop.length(1), loop.length(2)
-    held = alloc(body, Tile(tile, scatter.element, "ub"), "held", BUFFERS)
-    body.add_op(CopyGmUbOp.build(block.args[0], held, offsets=[p, r, c], sizes=[vr, vc]))
+    body, origins = loop.body, [loop.origin(i) for i in range(3)]
+    sizes: list[Index] = [loop.length(1), loop.length(2)]
+    held = alloc(body, Tile(tile, shape, "ub"), "held", BUFFERS)
+    body.add_op(CopyGmUbOp.build(block.args[0], held, offsets=origins, sizes=sizes))
+    _scatter_loop(scatter, block, loop, held, step)
+    body.add_op(CopyUbGmOp.build(held, block.args[3], offsets=origins, sizes=sizes))
+    count = scatter.lead * -(-scatter.rows // tile[0]) * -(-scatter.cols // tile[1])
+    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+
+
+def _scatter_loop(scatter: Scatter, block: Block, loop: ForOp, held: SSAValue, step: int) -> None:
+    """The loop over the updates, some at a time."""
+    p, r, c = (loop.origin(i) for i in range(3))
+    vc, width = loop.length(2), loop.steps[2]
     inner = ForOp.make([scatter.count], [step], ["j"])
-    body.add_op(inner)
+    loop.body.add_op(inner)
     j, vj, part = inner.origin(0), inner.length(0), inner.body
     places = _indices(
         part,
         block.args[1],
-        [0, j] if whole else [p, j, c],
-        [1, vj] if whole else [vj, vc],
-        (1, step) if whole else (step, tile[1]),
+        [0, j] if scatter.whole else [p, j, c],
+        [1, vj] if scatter.whole else [vj, vc],
+        (1, step) if scatter.whole else (step, width),
         scatter.index,
         scatter.rows if scatter.wraps else 0,
     )
-    updates = alloc(part, Tile((step, tile[1]), scatter.element, "ub"), "updates", BUFFERS)
+    updates = alloc(part, Tile((step, width), scatter.element, "ub"), "updates", BUFFERS)
     part.add_op(CopyGmUbOp.build(block.args[2], updates, offsets=[p, j, c], sizes=[vj, vc]))
+    elements = not scatter.whole or None
     part.add_op(
         VscatterOp.build(
-            updates,
-            places,
-            held,
-            sizes=[vj, vc],
-            at=[r],
-            kind=scatter.kind,
-            elements=not whole or None,
+            updates, places, held, sizes=[vj, vc], at=[r], kind=scatter.kind, elements=elements
         )
     )
-    body.add_op(CopyUbGmOp.build(held, block.args[3], offsets=[p, r, c], sizes=[vr, vc]))
-    count = scatter.lead * -(-scatter.rows // tile[0]) * -(-scatter.cols // tile[1])
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
 
 
 def _scatter_tile(scatter: Scatter, target: Target) -> tuple[tuple[int, int], int]:

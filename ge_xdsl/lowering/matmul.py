@@ -41,6 +41,8 @@ TRANSPOSE = {
 """Op type -> the attributes that transpose the factors."""
 TYPES = frozenset(TRANSPOSE)
 FACTORS = ("f16", "bf16", "f32")
+CODES = ("i8", "ui8")
+"""Integer factors: their products are summed in i32, which y is of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +76,21 @@ def reason(op: GeOp, target: Target) -> str:
     """Why an op cannot be a cube kernel, '' when it can."""
     if "cube" not in target.lowers:
         return f"no cube kernels for {target.name}"
+    codes = _is_codes(op)
     for value in (*op.operands, *op.results):
         tensor = static_tensor(value)
         if tensor is None:
             return "no lowering for a shape that is empty or not static"
-        if element_of(tensor.dtype) not in FACTORS:
+        if not codes and element_of(tensor.dtype) not in FACTORS:
             return f"no lowering for element type {tensor.dtype.name}"
     found = product_of(op, False)
     return found if isinstance(found, str) else ""
+
+
+def _is_codes(op: GeOp) -> bool:
+    """Whether two factors of one 8-bit integer type give i32."""
+    kinds = [element_of(tensor_of(v.type).dtype) for v in (*op.operands, *op.results)]
+    return len(kinds) == 3 and kinds[0] == kinds[1] in CODES and kinds[2] == "i32"
 
 
 def unit(op: GeOp, target: Target) -> Unit:
@@ -128,16 +137,17 @@ def product_of(op: GeOp, relu: bool) -> Product | str:
         return bias
     element = element_of(x1.dtype)
     kind = element_of(bias.dtype) if bias is not None else ""
+    out = "i32" if element in CODES else ""
     batch_a, batch_b = prod(a[:-2]), prod(b[:-2])
     if batch_b == 1 and not t1:
         # one right factor: the batch is more rows
         rows = (batch_a * a[-2], a[-1])
-        return Product(rows, tuple(b[-2:]), (rows[0], n), t1, t2, element, kind, relu)
+        return Product(rows, tuple(b[-2:]), (rows[0], n), t1, t2, element, kind, relu, out)
     if not _aligned(a[:-2], b[:-2]):
         return "no lowering for batches that broadcast in part"
     batch = max(batch_a, batch_b)
     shapes = (batch_a, *a[-2:]), (batch_b, *b[-2:]), (batch, m, n)
-    return Product(*shapes, t1, t2, element, kind, relu)
+    return Product(*shapes, t1, t2, element, kind, relu, out)
 
 
 def _bias(op: GeOp, n: int) -> Tensor | str | None:
@@ -278,7 +288,8 @@ class Body:
         body.add_op(loop)
         self.take(dim, loop, 0)
         tile = loop.body
-        start = self.bias(tile) if product.bias else None
+        # the bias of a panel of columns stays as the panel does
+        start = self.bias(tile if keep_a else body) if product.bias else None
         c = self.sums(tile)
         copy = self.copy_b if keep_a else self.copy_a
         whole = tiling.k1 >= k
@@ -298,7 +309,8 @@ class Body:
     def sums(self, body: Block) -> SSAValue:
         """The tile of y in L0C."""
         tiling = self.tiling
-        return alloc(body, Tile((tiling.m, tiling.n), "f32", "l0c", "nz"), "c", tiling.c_buffers)
+        element = "i32" if self.product.element in CODES else "f32"
+        return alloc(body, Tile((tiling.m, tiling.n), element, "l0c", "nz"), "c", tiling.c_buffers)
 
     def drain(self, body: Block, c: SSAValue) -> None:
         """The tile of y to GM."""

@@ -59,7 +59,7 @@ def expm1(emit: Emitter, x: int) -> int:
 
 
 def log1p(emit: Emitter, x: int) -> int:
-    """ln(u) x / (u - 1) where u = 1 + x as it is rounded: both roundings are the same; x at u = 1"""
+    """ln(u) x / (u - 1), u = 1 + x as it is rounded: ln and u - 1 err alike; x at u = 1"""
     u = emit.scalar("adds", x, 1.0)
     below = emit.scalar("adds", u, -1.0)
     ratio = emit.binary("div", emit.binary("mul", emit.unary("ln", u), x), below)
@@ -127,7 +127,7 @@ EIGHTH = sqrt(2) - 1
 
 
 def atan(emit: Emitter, x: int) -> int:
-    """atan(t) = pi/2 - atan(1/t) above 1, pi/4 + atan((t-1)/(t+1)) above tan(pi/8), then a series"""
+    """pi/2 - atan(1/t) above 1, pi/4 + atan((t-1)/(t+1)) above tan(pi/8), then a series"""
     z = _abs(emit, x)
     above = emit.compare("gt", z, 1.0)
     t = emit.select(above, emit.unary("rec", z), z)

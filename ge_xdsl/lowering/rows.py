@@ -190,7 +190,9 @@ RECIPES: dict[str, Recipe] = {
 }
 
 
-PLACES = frozenset({"ArgMaxV2", "ArgMaxD", "ArgMin", "ArgMinD", "ArgMaxWithValue", "ArgMinWithValue"})
+PLACES = frozenset(
+    {"ArgMaxV2", "ArgMaxD", "ArgMin", "ArgMinD", "ArgMaxWithValue", "ArgMinWithValue"}
+)
 SCANS = frozenset({"Cumsum", "CumsumD", "Cumprod", "CumprodD"})
 SORTS = frozenset({"Sort", "SortV2"})
 LOGIC = frozenset({"ReduceAll", "ReduceAllD", "ReduceAny", "ReduceAnyD"})

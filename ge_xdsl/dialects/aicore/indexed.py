@@ -66,8 +66,8 @@ class VgatherOp(Instruction):
 class VsortOp(Instruction):
     """dst[i] = the order of src[i]: the places of its elements, smallest (or largest) first.
 
-    Equal elements keep their order, NaN comes last. C1: src is f16 or f32, dst i32. C2: the sizes
-    fit both.
+    Equal elements keep their order, NaN counts as the largest. C1: src is f16 or f32, dst i32.
+    C2: the sizes fit both.
     """
 
     name = "aicore.vsort"
@@ -117,9 +117,7 @@ class VargreduceOp(Instruction):
         size = self.tile_type("src").size
         if self.option("axis") == "rows":  # a comparison and two selections for each row
             count = max(sizes[0] - 1, 1) * padded(sizes[1], UB_ALIGN // size) * 3
-            return Work(
-                "vector", elements=count, size=size, op="select", instructions=3 * sizes[0]
-            )
+            return Work("vector", elements=count, size=size, op="select", instructions=3 * sizes[0])
         return Work("reduce", elements=sizes[0] * sizes[1], rows=sizes[0], size=size, op="reduce")
 
 
@@ -245,5 +243,3 @@ class ScalarOp(Instruction):
 
     def work(self, sizes: Sequence[int]) -> Work:
         return Work("scalar", elements=sizes[0] * sizes[1])
-
-

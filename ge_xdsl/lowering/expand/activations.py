@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import pi, sqrt
-from typing import Any
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
-from ge_xdsl.lowering.expand.terms import Formula, Term, formula
+from ge_xdsl.lowering.expand.terms import (
+    Formula,
+    Term,
+    binary,
+    binary_by,
+    binary_by_two,
+    formula,
+    ternary,
+    unary,
+    unary_by,
+    unary_by_three,
+    unary_by_two,
+)
 
 SELU_ALPHA = 1.6732632423543772
 SELU_SCALE = 1.0507009873554805
-
-
-def _attrs(call: Any, *names: str) -> Formula:
-    """A formula of the operands and some attributes by position."""
-    return lambda build, op, *terms: call(*terms, *(op.get_attr(name) for name in names))
 
 
 def gelu_tanh(x: Term) -> Term:
@@ -28,11 +35,11 @@ def gelu_erf(x: Term) -> Term:
 
 
 def gelu_slope(x: Term) -> Term:
-    """The derivative of gelu_tanh."""
+    """The derivative of gelu_tanh, with s = (1 + tanh u) / 2 = 1 / (1 + exp(-2 u))."""
     c = sqrt(2 / pi)
-    t = ((x + x * x * x * 0.044715) * c).tanh()
+    s = ((x + x * x * x * 0.044715) * (2 * c)).sigmoid()
     inner = (x * x * (3 * 0.044715) + 1) * c
-    return (t + 1) * 0.5 + x * 0.5 * (1 - t * t) * inner
+    return s + x * s * (1 - s) * inner * 2.0
 
 
 def normal_slope(x: Term) -> Term:
@@ -55,6 +62,10 @@ def log_sigmoid(x: Term) -> Term:
 def _mish_grad(build: Builder, op: GeOp, grad: Term, x: Term, tanhx: Term | None) -> Term:
     t = tanhx or x.call("Softplus").tanh()
     return grad * (t + x * (1 - t * t) * x.sigmoid())
+
+
+def _swish_grad(build: Builder, op: GeOp, grad: Term, x: Term, y: Term | None) -> Term:
+    return grad * sigmoid_slope(x, op.get_attr("scale"))
 
 
 def _elu_grad_v2(build: Builder, op: GeOp, grads: Term, y: Term) -> Term:
@@ -122,14 +133,14 @@ def _joined(build: Builder, a: Term, b: Term, axis: int) -> Term:
     return Term(build, build.concat([a.value, b.value], axis % rank))
 
 
-def _gated(call: Any, backwards: bool = False) -> Formula:
+def _gated(call: Callable[[Term, Term], Term]) -> Formula:
     def expand(build: Builder, op: GeOp, x: Term) -> Term:
         return call(*_halves(build, x, op.get_attr("dim")))
 
     return expand
 
 
-def _gated_grad(call: Any) -> Formula:
+def _gated_grad(call: Callable[[Term, Term, Term], tuple[Term, Term]]) -> Formula:
     def expand(build: Builder, op: GeOp, dy: Term, x: Term) -> Term:
         dim = op.get_attr("dim")
         a, b = call(dy, *_halves(build, x, dim))
@@ -188,11 +199,13 @@ def _prelu_grad(build: Builder, op: GeOp, grads: Term, x: Term, weights: Term) -
 
 
 FORMULAS: dict[str, Formula] = {
-    "Celu": _attrs(
+    "Celu": unary_by_three(
         lambda x, a1, a2, a3: (x >= 0.0).pick(x * a3, (x * (1 / a2)).expm1() * a1),
-        *("alpha1", "alpha2", "alpha3"),
+        "alpha1",
+        "alpha2",
+        "alpha3",
     ),
-    "CeluV2": _attrs(lambda x, a: (x >= 0.0).pick(x, (x * (1 / a)).expm1() * a), "alpha"),
+    "CeluV2": unary_by(lambda x, a: (x >= 0.0).pick(x, (x * (1 / a)).expm1() * a), "alpha"),
     "SwiGlu": _gated(lambda a, b: a * a.sigmoid() * b),
     "GLU": _gated(lambda a, b: a * b.sigmoid()),
     "SwiGluGrad": _gated_grad(_swiglu_grad),
@@ -200,55 +213,55 @@ FORMULAS: dict[str, Formula] = {
     "GeGluV2": _geglu,
     "GeGluGradV2": _geglu_grad,
     "GeluMul": _gelu_mul,
-    "SiluMul": _attrs(lambda x, y: x * x.sigmoid() * y),
-    "HardShrink": _attrs(lambda x, n: (x.abs() > n).pick(x, 0.0), "lambd"),
-    "SoftShrink": _attrs(_soft_shrink, "lambd"),
+    "SiluMul": binary(lambda x, y: x * x.sigmoid() * y),
+    "HardShrink": unary_by(lambda x, n: (x.abs() > n).pick(x, 0.0), "lambd"),
+    "SoftShrink": unary_by(_soft_shrink, "lambd"),
     "Shrink": _shrink,
-    "Threshold": _attrs(lambda x, n: (x > n).pick(x * 0.0 + 1.0, 0.0), "threshold"),
-    "ThresholdV2D": _attrs(lambda x, n, v: (x > n).pick(x, v), "threshold", "value"),
-    "ThresholdedRelu": _attrs(lambda x, n: (x > n).pick(x, 0.0), "alpha"),
-    "LogSigmoid": _attrs(log_sigmoid),
-    "SquaredRelu": _attrs(lambda x: x.call("Relu").square()),
-    "HardSwishV2": _attrs(lambda x: x * (x + 3).clip(0, 6) / 6.0),
+    "Threshold": unary_by(lambda x, n: (x > n).pick(x * 0.0 + 1.0, 0.0), "threshold"),
+    "ThresholdV2D": unary_by_two(lambda x, n, v: (x > n).pick(x, v), "threshold", "value"),
+    "ThresholdedRelu": unary_by(lambda x, n: (x > n).pick(x, 0.0), "alpha"),
+    "LogSigmoid": unary(log_sigmoid),
+    "SquaredRelu": unary(lambda x: x.call("Relu").square()),
+    "HardSwishV2": unary(lambda x: x * (x + 3).clip(0, 6) / 6.0),
     "SoftplusV2": _softplus_v2,
     "SoftplusV2Grad": _softplus_v2_grad,
     "Logit": _logit,
-    "ReluGrad": _attrs(lambda g, x: (x > 0.0).pick(g, 0.0)),
-    "Relu6Grad": _attrs(lambda g, x: (x > 0.0).both(x < 6.0).pick(g, 0.0)),
-    "LeakyReluGrad": _attrs(lambda g, x, n: (x > 0.0).pick(g, g * n), "negative_slope"),
-    "SoftplusGrad": _attrs(lambda g, x: g * x.sigmoid()),
-    "SoftsignGrad": _attrs(lambda g, x: g / (x.abs() + 1).square()),
-    "ThresholdGradV2D": _attrs(lambda g, x, n: (x > n).pick(g, 0.0), "threshold"),
-    "HardShrinkGrad": _attrs(lambda g, x, n: (x.abs() > n).pick(g, 0.0), "lambd"),
-    "SoftShrinkGrad": _attrs(lambda g, x, n: (x.abs() > n).pick(g, 0.0), "lambd"),
-    "LogSigmoidGrad": _attrs(lambda g, x: g * (-x).sigmoid()),
-    "HardSigmoidGrad": _attrs(_hard_sigmoid_grad, "alpha", "beta"),
-    "HardSwishGrad": _attrs(_hard_swish_grad),
-    "HardtanhGrad": _attrs(_hardtanh_grad, "min_val", "max_val"),
-    "EluGrad": _attrs(lambda g, y: (y > 0.0).pick(g, g * (y + 1))),
+    "ReluGrad": binary(lambda g, x: (x > 0.0).pick(g, 0.0)),
+    "Relu6Grad": binary(lambda g, x: (x > 0.0).both(x < 6.0).pick(g, 0.0)),
+    "LeakyReluGrad": binary_by(lambda g, x, n: (x > 0.0).pick(g, g * n), "negative_slope"),
+    "SoftplusGrad": binary(lambda g, x: g * x.sigmoid()),
+    "SoftsignGrad": binary(lambda g, x: g / (x.abs() + 1).square()),
+    "ThresholdGradV2D": binary_by(lambda g, x, n: (x > n).pick(g, 0.0), "threshold"),
+    "HardShrinkGrad": binary_by(lambda g, x, n: (x.abs() > n).pick(g, 0.0), "lambd"),
+    "SoftShrinkGrad": binary_by(lambda g, x, n: (x.abs() > n).pick(g, 0.0), "lambd"),
+    "LogSigmoidGrad": binary(lambda g, x: g * (-x).sigmoid()),
+    "HardSigmoidGrad": binary_by_two(_hard_sigmoid_grad, "alpha", "beta"),
+    "HardSwishGrad": binary(_hard_swish_grad),
+    "HardtanhGrad": binary_by_two(_hardtanh_grad, "min_val", "max_val"),
+    "EluGrad": binary(lambda g, y: (y > 0.0).pick(g, g * (y + 1))),
     "EluGradV2": _elu_grad_v2,
-    "SeluGrad": _attrs(
+    "SeluGrad": binary(
         lambda g, y: (y > 0.0).pick(g * SELU_SCALE, g * (y + SELU_SCALE * SELU_ALPHA))
     ),
-    "SiluGrad": _attrs(lambda dy, x: dy * sigmoid_slope(x)),
-    "FastGeluGrad": _attrs(lambda dy, x: dy * sigmoid_slope(x, 1.702)),
+    "SiluGrad": binary(lambda dy, x: dy * sigmoid_slope(x)),
+    "FastGeluGrad": binary(lambda dy, x: dy * sigmoid_slope(x, 1.702)),
     "GeluGradV2": _gelu_grad_v2,
-    "GeluGrad": _attrs(lambda dy, x, y: dy * gelu_slope(x)),
-    "SwishGrad": _attrs(lambda g, x, y, n: g * sigmoid_slope(x, n), "scale"),
+    "GeluGrad": ternary(lambda dy, x, y: dy * gelu_slope(x)),
+    "SwishGrad": _swish_grad,
     "MishGrad": _mish_grad,
     "PReluGrad": _prelu_grad,
-    "SqrtGrad": _attrs(lambda y, dy: dy * 0.5 / y),
-    "RsqrtGrad": _attrs(lambda y, dy: dy * y * y * y * -0.5),
-    "ReciprocalGrad": _attrs(lambda y, dy: -dy * y * y),
-    "AsinGrad": _attrs(lambda y, dy: dy / (1 - y * y).sqrt()),
-    "AcosGrad": _attrs(lambda y, dy: -dy / (1 - y * y).sqrt()),
-    "AtanGrad": _attrs(lambda y, dy: dy / (y * y + 1)),
-    "AsinhGrad": _attrs(lambda y, dy: dy / y.call("Cosh")),
-    "AcoshGrad": _attrs(lambda y, dy: dy / y.call("Sinh")),
-    "AbsGrad": _attrs(lambda y, dy: dy * y.call("Sign")),
-    "SigmoidGrad": _attrs(lambda y, dy: dy * y * (1 - y)),
-    "TanhGrad": _attrs(lambda y, dy: dy * (1 - y * y)),
-    "InvGrad": _attrs(lambda x, grad: -grad * x * x),
+    "SqrtGrad": binary(lambda y, dy: dy * 0.5 / y),
+    "RsqrtGrad": binary(lambda y, dy: dy * y * y * y * -0.5),
+    "ReciprocalGrad": binary(lambda y, dy: -dy * y * y),
+    "AsinGrad": binary(lambda y, dy: dy / (1 - y * y).sqrt()),
+    "AcosGrad": binary(lambda y, dy: -dy / (1 - y * y).sqrt()),
+    "AtanGrad": binary(lambda y, dy: dy / (y * y + 1)),
+    "AsinhGrad": binary(lambda y, dy: dy / y.call("Cosh")),
+    "AcoshGrad": binary(lambda y, dy: dy / y.call("Sinh")),
+    "AbsGrad": binary(lambda y, dy: dy * y.call("Sign")),
+    "SigmoidGrad": binary(lambda y, dy: dy * y * (1 - y)),
+    "TanhGrad": binary(lambda y, dy: dy * (1 - y * y)),
+    "InvGrad": binary(lambda x, grad: -grad * x * x),
 }
 """Op type -> its formula."""
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import log, pi
-from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -11,12 +11,16 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.reduce import AttributeReduction, OperandReduction, reduced_axes
 from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
-from ge_xdsl.lowering.expand.terms import Formula, Term, formula, term
-
-
-def _attrs(call: Any, *names: str) -> Formula:
-    """A formula of the operands and some attributes by position."""
-    return lambda build, op, *terms: call(*terms, *(op.get_attr(name) for name in names))
+from ge_xdsl.lowering.expand.terms import (
+    Formula,
+    Term,
+    binary,
+    formula,
+    term,
+    ternary,
+    unary,
+    unary_by_three,
+)
 
 
 def _atan2(y: Term, x: Term) -> Term:
@@ -61,6 +65,10 @@ def _is_close(build: Builder, op: GeOp, a: Term, b: Term) -> Term:
     if op.get_attr("equal_nan"):
         near = near.call("LogicalOr", a.call("IsNan").both(b.call("IsNan")))
     return near
+
+
+def _mul_add_add(build: Builder, op: GeOp, a: Term, b: Term, c: Term, d: Term) -> Term:
+    return a * b + c + d
 
 
 def _affine(build: Builder, op: GeOp, x: Term) -> Term:
@@ -134,7 +142,7 @@ def axes_of(build: Builder, op: GeOp) -> list[int]:
     return list(reduced_axes(op.axes, rank, op.noop()))
 
 
-def _reduction(call: Any) -> Expansion:
+def _reduction(call: Callable[[Term, list[int]], Term]) -> Expansion:
     """A reduction by a formula of x and its dimensions."""
 
     def expand(build: Builder, op: GeOp) -> SSAValue:
@@ -173,7 +181,7 @@ def _mean_variance(build: Builder, op: GeOp, x: Term) -> list[Term]:
     return [x.mean(axes), x.square().mean(axes)]
 
 
-def _spread(less: Any, root: bool) -> Formula:
+def _spread(less: Callable[[GeOp], int], root: bool) -> Formula:
     """The variance over `dim` with count - less as divisor, or its root; and the mean"""
 
     def expand(build: Builder, op: GeOp, x: Term) -> list[Term]:
@@ -308,16 +316,16 @@ def _bias_add(build: Builder, op: GeOp) -> SSAValue:
 
 
 FORMULAS: dict[str, Formula] = {
-    "Atan2": _attrs(_atan2),
-    "Sinc": _attrs(_sinc),
-    "MulNoNan": _attrs(_mul_no_nan),
-    "Xlogy": _attrs(_xlogy),
-    "Xdivy": _attrs(_xdivy),
-    "NanToNum": _attrs(_nan_to_num, "nan", "posinf", "neginf"),
+    "Atan2": binary(_atan2),
+    "Sinc": unary(_sinc),
+    "MulNoNan": binary(_mul_no_nan),
+    "Xlogy": binary(_xlogy),
+    "Xdivy": binary(_xdivy),
+    "NanToNum": unary_by_three(_nan_to_num, "nan", "posinf", "neginf"),
     "IsClose": _is_close,
-    "FusedMulAddAdd": _attrs(lambda a, b, c, d: a * b + c + d),
-    "FusedMulAddN": _attrs(lambda a, b, c: a * c + b),
-    "ClipByValueV2": _attrs(lambda x, a, b: x.call("Minimum", b).call("Maximum", a)),
+    "FusedMulAddAdd": _mul_add_add,
+    "FusedMulAddN": ternary(lambda a, b, c: a * c + b),
+    "ClipByValueV2": ternary(lambda x, a, b: x.call("Minimum", b).call("Maximum", a)),
     "Exp": _exp,
     "Log": _log,
     "GeluV2": _gelu_v2,
@@ -335,7 +343,7 @@ FORMULAS: dict[str, Formula] = {
     "ReduceStd": _spread(lambda op: int(op.get_attr("unbiased")), True),
     "ReduceStdV2": _spread(lambda op: op.get_attr("correction"), True),
     "ReduceVar": _spread(lambda op: op.get_attr("correction"), False),
-    "L2Loss": _attrs(lambda x: x.square().sum(range(len(x.shape))) * 0.5),
+    "L2Loss": unary(lambda x: x.square().sum(range(len(x.shape))) * 0.5),
 }
 """Op type -> its formula."""
 

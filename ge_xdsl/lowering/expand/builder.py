@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Attribute, SSAValue
 
@@ -16,9 +16,6 @@ from ge_xdsl.dialects.ge.weights import const_attr
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
-
-Value = SSAValue | float | Sequence[int] | None
-"""What an op is built on: a value, a number of the other operand's type, or integers (i64)."""
 
 
 class NotExpandedError(Exception):
@@ -45,25 +42,22 @@ class Builder:
         **attrs: Any,
     ) -> list[SSAValue]:
         """All results of a new op; `count` of each dynamic output, types where none is inferred."""
-        like = next((v for v in _flat(inputs) if isinstance(v, SSAValue)), None)
+        like = next(iter(_values(inputs)), None)
         values = [self._value(item, like) for item in inputs]
-        made = op_class(op_type).build(
-            *values, result_counts=count, result_types=result_types, **attrs
-        )
+        cls = op_class(op_type)
+        assert cls is not None
+        made = cls.build(*values, result_counts=count, result_types=result_types, **attrs)
         made.source = self.op.source
         self.made.append(made)
         return list(made.results)
 
     def _value(self, item: Any, like: SSAValue | None) -> Any:
         if item is None or isinstance(item, SSAValue):
-            return item
-        if isinstance(item, (list, tuple)) and any(isinstance(v, SSAValue) for v in item):
-            return list(item)
-        if isinstance(item, (list, tuple)):
-            return self.const(item, DataType.DT_INT64)
-        if isinstance(item, (int, float)) and like is not None:
-            return self.const(item, self.dtype(like))
-        return self.array(item)
+            return cast("SSAValue | None", item)
+        if isinstance(item, list | tuple):
+            many = cast("Sequence[Any]", item)
+            return list(many) if _values(many) else self.const(many, DataType.DT_INT64)
+        return self.const(item, DataType.DT_INT64 if like is None else self.dtype(like))
 
     def const(self, values: Any, dtype: DataType) -> SSAValue:
         """A constant of an element type."""
@@ -190,11 +184,12 @@ class Builder:
         """`x` broadcast to a shape."""
         return x if self.shape(x) == tuple(shape) else self("BroadcastTo", x, list(shape))
 
-    def where(self, mask: SSAValue, a: Any, b: Any) -> SSAValue:
-        """a where the mask is true, else b; numbers are of the other's type."""
+    def where(self, mask: SSAValue, a: SSAValue | float, b: SSAValue | float) -> SSAValue:
+        """a where the mask is true, else b; a number is of the other's type."""
         like = a if isinstance(a, SSAValue) else b
-        values = [v if isinstance(v, SSAValue) else self.const(v, self.dtype(like)) for v in (a, b)]
-        return self("SelectV2", mask, *values)
+        dtype = self.dtype(like) if isinstance(like, SSAValue) else DataType.DT_FLOAT
+        one, two = (v if isinstance(v, SSAValue) else self.const(v, dtype) for v in (a, b))
+        return self("SelectV2", mask, one, two)
 
     def reduce(self, kind: str, x: SSAValue, axes: Sequence[int], keep: bool = True) -> SSAValue:
         """`kind` of Sum, Mean, Max, Min, Prod over dimensions."""
@@ -214,8 +209,12 @@ Expansion = Callable[[Builder, GeOp], "SSAValue | Sequence[SSAValue]"]
 """The values that take the place of an op's results; raises NotExpandedError."""
 
 
-def _flat(inputs: Sequence[Any]) -> list[Any]:
-    found: list[Any] = []
+def _values(inputs: Sequence[Any]) -> list[SSAValue]:
+    """The values in a list, and in lists in it."""
+    found: list[SSAValue] = []
     for item in inputs:
-        found += list(item) if isinstance(item, (list, tuple)) else [item]
+        if isinstance(item, SSAValue):
+            found.append(cast("SSAValue", item))
+        elif isinstance(item, list | tuple):
+            found += _values(cast("Sequence[Any]", item))
     return found

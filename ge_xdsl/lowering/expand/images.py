@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.conv import GroupedConvolution
 from ge_xdsl.dialects.ge.conv_geometry import ConvolutionGeometry
 from ge_xdsl.dialects.ge.conv_transpose import Adjoint, DepthwiseAdjoint
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
@@ -34,7 +35,8 @@ def resampled(build: Builder, x: SSAValue, axis: int, taps: Taps) -> SSAValue:
         return build("GatherV2", x, places, [axis])
     matrix = np.zeros((size, count), np.float32)
     for tap in range(taps.index.shape[1]):
-        np.add.at(matrix, (taps.index[:, tap], np.arange(count)), taps.weight[:, tap])
+        place = (taps.index[:, tap], np.asarray(range(count)))
+        np.add.at(matrix, place, taps.weight[:, tap])
     return along(build, x, axis, matrix)
 
 
@@ -176,7 +178,8 @@ def convolution(build: Builder, op: GeOp) -> SSAValue:
         weight = _filter(build, w, [axes[1], axes[0], *axes[2:]])
         weight, groups = build.reshape(weight, [out * depth, 1, *kernel]), inputs
     else:
-        weight, groups = _filter(build, w, axes), op.group_count(inputs, depth)  # pyright: ignore[reportAttributeAccessIssue]
+        assert isinstance(op, GroupedConvolution)
+        weight, groups = _filter(build, w, axes), op.group_count(inputs, depth)
     planes = _planes(build, x, op.data_format)
     if len(kernel) == 3:
         y = _by_depth(build, planes, weight, windows, groups, bias[0] if bias else None)
@@ -203,13 +206,22 @@ def _by_depth(
     out, each, taps, kh, kw = build.shape(weight)
     if depth.before or (depth.count - 1) * depth.stride + depth.span > size + depth.before:
         after = max((depth.count - 1) * depth.stride + depth.span - depth.before - size, 0)
-        x = build("Pad", x, build.const([[0, 0], [0, 0], [depth.before, after], [0, 0], [0, 0]], DataType.DT_INT64))
+        x = build(
+            "Pad",
+            x,
+            build.const([[0, 0], [0, 0], [depth.before, after], [0, 0], [0, 0]], DataType.DT_INT64),
+        )
     parts: list[SSAValue] = []
     for tap in range(taps):
         start = tap * depth.dilation
         stop = start + (depth.count - 1) * depth.stride + 1
         part = _steps(build, x, start, stop, depth.stride)
-        parts.append(build.reshape(build.transpose(part, [0, 2, 1, 3, 4]), [images * depth.count, groups, channels // groups, high, wide]))
+        parts.append(
+            build.reshape(
+                build.transpose(part, [0, 2, 1, 3, 4]),
+                [images * depth.count, groups, channels // groups, high, wide],
+            )
+        )
     stacked = build.concat(parts, 2)
     maps = build.reshape(stacked, [images * depth.count, channels * taps, high, wide])
     turned = build.transpose(weight, [0, 2, 1, 3, 4])
@@ -327,21 +339,28 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
     names = op.prototype.input_index
     dy = build.slot("x") if "x" in names else build.slot("out_backprop")
     w, bias = build.slot("filter"), build.slot("bias") if "bias" in names else None
-    assert dy is not None and w is not None
+    assert dy is not None
+    assert w is not None
     weight, groups = _forward_weight(build, op, w)
     size = _input_size(build, op)
     windows, sizes = op.placed(build.shape(dy), build.shape(weight)[2:], size)
     planes = _planes(build, dy, op.data_format)
     if len(windows) != 2:
         raise build.decline("for a transposed convolution over three dimensions")
-    if groups == 1 and all(w.kernel == w.stride and w.dilation == 1 for w in windows) and all(
-        w.before == 0 and n == w.count * w.stride for w, n in zip(windows, sizes, strict=True)
+    if (
+        groups == 1
+        and all(w.kernel == w.stride and w.dilation == 1 for w in windows)
+        and all(
+            w.before == 0 and n == w.count * w.stride for w, n in zip(windows, sizes, strict=True)
+        )
     ):
         y = _by_blocks(build, planes, weight)
     else:
         y = _by_zeros(build, planes, weight, windows, sizes, groups)
     if bias is not None:
-        y = build("Add", build.wide(y), build.reshape(build.wide(bias), [1, build.count(bias), 1, 1]))
+        y = build(
+            "Add", build.wide(y), build.reshape(build.wide(bias), [1, build.count(bias), 1, 1])
+        )
         y = build.cast(y, build.dtype(dy))
     y = y if op.data_format[1] == "C" else _turned(build, y, False)
     return build.like(y, op.results[0])

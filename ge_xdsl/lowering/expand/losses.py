@@ -26,12 +26,16 @@ def reduced(build: Builder, loss: Term, how: str) -> Term:
     return loss.sum(axes) if how == "sum" else loss.mean(axes)
 
 
-def _pair(call: Callable[..., Term]) -> Formula:
-    """A loss of two operands and the op, reduced as the op says."""
+def _how(op: GeOp) -> str:
+    """The `reduction` of an op, none where it has no such attribute."""
+    return op.get_attr("reduction") if "reduction" in op.prototype.attr_by_name else "none"
 
-    def expand(build: Builder, op: GeOp, a: Term, b: Term, *rest: Term | None) -> Term:
-        how = op.get_attr("reduction") if "reduction" in op.prototype.attr_by_name else "none"
-        return reduced(build, call(op, a, b, *rest), how)
+
+def _pair(call: Callable[[GeOp, Term, Term], Term]) -> Formula:
+    """A loss of the op and two operands, reduced as the op says."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term) -> Term:
+        return reduced(build, call(op, a, b), _how(op))
 
     return expand
 
@@ -40,11 +44,13 @@ def softplus(x: Term) -> Term:
     return x.call("Softplus")
 
 
-def _sigmoid_v2(op: GeOp, x: Term, t: Term, weight: Term | None, positive: Term | None) -> Term:
+def _sigmoid_v2(
+    build: Builder, op: GeOp, x: Term, t: Term, weight: Term | None, positive: Term | None
+) -> Term:
     tail = softplus(-x)
     tail = tail if positive is None else ((positive - 1) * t + 1) * tail
     loss = (1 - t) * x + tail
-    return loss if weight is None else loss * weight
+    return reduced(build, loss if weight is None else loss * weight, _how(op))
 
 
 def _smooth_l1(op: GeOp, a: Term, b: Term) -> Term:
@@ -55,10 +61,10 @@ def _smooth_l1(op: GeOp, a: Term, b: Term) -> Term:
     return (size < sigma).pick(size * size * (0.5 / sigma), size - 0.5 * sigma)
 
 
-def _binary(op: GeOp, x: Term, y: Term, weight: Term | None = None) -> Term:
+def _binary(build: Builder, op: GeOp, x: Term, y: Term, weight: Term | None) -> Term:
     ones, zeros = (p.log().call("Maximum", LOWEST_LOG) for p in (x, 1 - x))
     loss = -(y * ones + (1 - y) * zeros)
-    return loss if weight is None else loss * weight
+    return reduced(build, loss if weight is None else loss * weight, _how(op))
 
 
 def _divergence(op: GeOp, x: Term, target: Term) -> Term:
@@ -121,9 +127,7 @@ def rotate(build: Builder, x: Term, mode: str) -> Term:
         return Term(build, joined).reshape(x.shape)
     if mode == "quarter":
         part = size // 4
-        a, b, c, d = (
-            Term(build, build.slice(x.value, last, k * part, part)) for k in range(4)
-        )
+        a, b, c, d = (Term(build, build.slice(x.value, last, k * part, part)) for k in range(4))
         return Term(build, build.concat([(-b).value, a.value, (-d).value, c.value], last))
     a, b = build.halves(x.value, last)
     return Term(build, build.concat([(-Term(build, b)).value, a], last))
@@ -191,13 +195,13 @@ def _scaled_masked_softmax(build: Builder, op: GeOp, x: Term, mask: Term | None)
 
 FORMULAS: dict[str, Formula] = {
     "SigmoidCrossEntropyWithLogits": _pair(lambda op, x, t: softplus(x) - x * t),
-    "SigmoidCrossEntropyWithLogitsV2": _pair(_sigmoid_v2),
+    "SigmoidCrossEntropyWithLogitsV2": _sigmoid_v2,
     "SmoothL1Loss": _pair(_smooth_l1),
     "SmoothL1LossV2": _pair(_smooth_l1),
     "MseLoss": _pair(lambda op, a, b: (a - b).square()),
     "LpLoss": _pair(lambda op, a, b: (a - b).abs()),
     "SoftMarginLoss": _pair(lambda op, x, y: softplus(-(x * y))),
-    "BinaryCrossEntropy": _pair(_binary),
+    "BinaryCrossEntropy": _binary,
     "KLDivV2": _pair(_divergence),
     "KLDiv": _pair(_divergence),
     "PoissonNllLoss": _pair(_poisson),
@@ -215,4 +219,3 @@ EXPANSIONS: dict[str, Expansion] = {
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy,
     "AscendQuant": quantize,
 }
-

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
+from ge_xdsl.dialects.ge.batch_norm import channel_axis_of
 from ge_xdsl.dialects.ge.group_norm import BiasOp, ScaleOp
 from ge_xdsl.dialects.ge.norm import channel_axis
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.batch_norm import channel_axis_of
 from ge_xdsl.dialects.ge.types import HALVES, tensor_of
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 from ge_xdsl.lowering.expand.terms import Formula, Term, formula
@@ -82,14 +82,6 @@ def _add_layer_norm(
     return found[: len(op.results)]
 
 
-def _deep_norm(
-    build: Builder, op: GeOp, x: Term, gx: Term, beta: Term, gamma: Term
-) -> list[Term]:
-    total = x * op.get_attr("alpha") + gx
-    y, mean, rstd = standardized(total, len(gamma.shape), op.get_attr("epsilon"))
-    return [mean, rstd, scaled(y, gamma, beta)]
-
-
 def _row_sums(dy: Term, normal: Term, rank: int) -> tuple[Term, Term]:
     rows = list(range(len(dy.shape) - rank))
     if not rows:
@@ -158,8 +150,7 @@ def _rms_norm_grad(
 def _add_rms_norm(build: Builder, op: GeOp, x1: Term, x2: Term, gamma: Term) -> list[Term]:
     x = x1 * op.get_attr("scale") + x2 if op.op_type == "FusedAddRmsNorm" else x1 + x2
     rstd = rms(x, len(gamma.shape), op.get_attr("epsilon"))
-    y = x * rstd * gamma
-    return [y, y, rstd, x] if op.op_type == "AddRmsNormCast" else [y, rstd, x]
+    return [x * rstd * gamma, rstd, x]
 
 
 # Per channel
@@ -293,7 +284,7 @@ def _group_norm(build: Builder, op: GeOp, x: Term, *affine: Term | None) -> list
         y = y * y.sigmoid()
     if kind == "GroupNormSwish" and op.get_attr("activate_swish"):
         y = y * (y * op.get_attr("swish_scale")).sigmoid()
-    if kind in ("GroupNorm", "GroupNormV2"):
+    if kind == "GroupNorm":
         return [y, mean, (flat - mean).square().mean([2])]
     return [y, mean, rstd]
 
@@ -410,7 +401,6 @@ FORMULAS: dict[str, Formula] = {
     "LayerNormV4": _layer_norm_v4,
     "AddLayerNorm": _add_layer_norm,
     "InplaceAddLayerNorm": _add_layer_norm,
-    "DeepNorm": _deep_norm,
     "LayerNormXBackprop": _layer_norm_grad,
     "LayerNormXBackpropV2": _layer_norm_grad,
     "LayerNormGrad": _layer_norm_grad,
@@ -422,7 +412,6 @@ FORMULAS: dict[str, Formula] = {
     "AddRmsNorm": _add_rms_norm,
     "InplaceAddRmsNorm": _add_rms_norm,
     "FusedAddRmsNorm": _add_rms_norm,
-    "AddRmsNormCast": _add_rms_norm,
     "BatchNorm": _batch_norm,
     "BatchNorm3D": _batch_norm,
     "BNInfer": _bn_infer,
@@ -439,7 +428,7 @@ FORMULAS: dict[str, Formula] = {
     "BNTrainingReduceGrad": _bn_reduce_grad,
     "BN3DTrainingReduceGrad": _bn_reduce_grad,
     **dict.fromkeys(
-        ("GroupNorm", "GroupNormV2", "GroupNormRelu", "GroupNormSilu", "GroupNormSwish"),
+        ("GroupNorm", "GroupNormRelu", "GroupNormSilu", "GroupNormSwish"),
         _group_norm,
     ),
     "InstanceNorm": _instance_norm,

@@ -34,7 +34,8 @@ def wrapped(build: Builder, places: SSAValue, size: int) -> SSAValue:
     if known is not None:
         import numpy as np
 
-        return build.array(np.where(known < 0, known + size, known).astype(known.dtype))
+        moved = np.where(known < 0, known + size, known)
+        return build.array(moved.astype(known.dtype))
     below = build("Less", places, 0)
     return build("SelectV2", below, build("Add", places, size), places)
 
@@ -190,7 +191,7 @@ def gather_nd(build: Builder, op: GeOp) -> SSAValue:
 def _scatter_rows(
     build: Builder, x: SSAValue, places: SSAValue, updates: SSAValue, how: str
 ) -> SSAValue:
-    """x [n, w] with updates [m, w] combined into the rows that places [m] name, in f32 for halves."""
+    """x [n, w] with updates [m, w] combined into the rows that places [m] name."""
     dtype = build.dtype(x)
     if how != "Update":
         x, updates = _computable(build, x), _computable(build, updates)
@@ -297,7 +298,7 @@ def index_fill(build: Builder, op: GeOp) -> SSAValue:
     """Slices along a dimension set to one value."""
     x, places, value = op.operands
     shape = build.shape(x)
-    axis = op.get_attr("dim") % len(shape)
+    axis: int = op.get_attr("dim") % len(shape)
     flat = build.reshape(places, [build.count(places)])
     flat = wrapped(build, flat, shape[axis])
     wide = [build.count(flat) if i == axis else d for i, d in enumerate(shape)]
@@ -388,7 +389,12 @@ def masked(build: Builder, op: GeOp) -> SSAValue:
     arrays = [ones if v is x else constant_of(v) for v in op.operands]
     found: Any = op.evaluate(*op.arrange(arrays))
     mask = build.array(np.asarray(found).reshape(shape[-2:]) != 0)
-    return build("SelectV2", build.spread(mask, shape), x, build.spread(build.const(0, build.dtype(x)), shape))
+    return build(
+        "SelectV2",
+        build.spread(mask, shape),
+        x,
+        build.spread(build.const(0, build.dtype(x)), shape),
+    )
 
 
 def pad(build: Builder, op: GeOp) -> SSAValue:
@@ -472,9 +478,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **dict.fromkeys(("ScatterElements", "ScatterElementsV2"), scatter_elements),
     **dict.fromkeys(("IndexAdd", "InplaceIndexAdd"), index_add),
     **dict.fromkeys(("IndexFill", "InplaceIndexFill"), index_fill),
-    **{
-        f"Inplace{how}{form}": inplace for how in ("Update", "Add", "Sub") for form in ("", "D")
-    },
+    **{f"Inplace{how}{form}": inplace for how in ("Update", "Add", "Sub") for form in ("", "D")},
     **dict.fromkeys(MOVED, moved),
     **dict.fromkeys(("Tril", "Triu", "Trilu", "MatrixBandPart"), masked),
     **dict.fromkeys(("PadV3", "MirrorPad"), pad),

@@ -15,7 +15,6 @@ from ge_xdsl.lowering.expand.builder import Builder, Expansion
 CODES = (DataType.DT_INT8, DataType.DT_UINT8)
 
 
-
 def product(
     build: Builder, a: SSAValue, b: SSAValue, swap_a: bool = False, swap_b: bool = False
 ) -> SSAValue:
@@ -28,10 +27,12 @@ def product(
 
 def batches(build: Builder, op: GeOp) -> SSAValue:
     """Batches that broadcast in part, a bias of another shape or of bf16, or integers."""
-    x1, x2, *rest = op.operands
+    x1, x2 = op.operands[:2]
     names = op.prototype.attr_by_name
     swaps = [
-        bool(op.get_attr(n)) for n in ("transpose_x1", "transpose_x2", "adj_x1", "adj_x2") if n in names
+        bool(op.get_attr(n))
+        for n in ("transpose_x1", "transpose_x2", "adj_x1", "adj_x2")
+        if n in names
     ]
     bias = build.slot("bias") if "bias" in op.prototype.input_index else None
     if "offset_w" in op.prototype.input_index and build.slot("offset_w") is not None:
@@ -67,7 +68,10 @@ def quant_matmul(build: Builder, op: GeOp) -> SSAValue:
     """QuantBatchMatmulV3: an i32 product, then scales, offset and bias in f32"""
     x1, x2, scale = op.operands[:3]
     swaps = {n: bool(op.get_attr(f"transpose_{n}")) for n in ("x1", "x2")}
-    if build.dtype(x1) != DataType.DT_INT8 or build.dtype(scale) not in (*HALVES, DataType.DT_FLOAT):
+    if build.dtype(x1) != DataType.DT_INT8 or build.dtype(scale) not in (
+        *HALVES,
+        DataType.DT_FLOAT,
+    ):
         raise build.decline("for these element types")
     total = build("BatchMatMulV2", x1, x2, adj_x1=swaps["x1"], adj_x2=swaps["x2"])
     bias = build.slot("bias")
@@ -116,7 +120,11 @@ def mat_mul_v3(build: Builder, op: GeOp) -> SSAValue:
     if len(shape) == 3:
         x1 = build.reshape(x1, [shape[0] * shape[1], shape[2]])
     y = product(
-        build, x1, op.operands[1], bool(op.get_attr("transpose_x1")), bool(op.get_attr("transpose_x2"))
+        build,
+        x1,
+        op.operands[1],
+        bool(op.get_attr("transpose_x1")),
+        bool(op.get_attr("transpose_x2")),
     )
     bias = build.slot("bias")
     y = y if bias is None else build("Add", y, build.wide(bias))
@@ -125,9 +133,8 @@ def mat_mul_v3(build: Builder, op: GeOp) -> SSAValue:
 
 def fused(build: Builder, op: GeOp) -> SSAValue:
     """FusedMatMul: add, mul, relu or gelu behind the product"""
-    y = product(
-        build, *op.operands[:2], bool(op.get_attr("transpose_x1")), bool(op.get_attr("transpose_x2"))
-    )
+    a, b = op.operands[:2]
+    y = product(build, a, b, bool(op.get_attr("transpose_x1")), bool(op.get_attr("transpose_x2")))
     bias, x3, kind = build.slot("bias"), build.slot("x3"), op.get_attr("fused_op_type")
     y = y if bias is None else build("Add", y, build.wide(bias))
     if x3 is not None:
@@ -174,7 +181,8 @@ def fully_connected(build: Builder, op: GeOp) -> SSAValue:
 def gemm(build: Builder, op: GeOp) -> SSAValue:
     """alpha op(a) op(b) + beta c"""
     a, b, c, alpha, beta = op.operands
-    y = product(build, a, b, bool(op.get_attr("transpose_a")), bool(op.get_attr("transpose_b")))
+    swaps = (bool(op.get_attr(name)) for name in ("transpose_a", "transpose_b"))
+    y = product(build, a, b, next(swaps), next(swaps))
     y = build("Mul", y, build.reshape(build.wide(alpha), [1, 1]))
     more = build("Mul", build.wide(c), build.reshape(build.wide(beta), [1, 1]))
     return build.like(build("Add", y, more), op.results[0])

@@ -8,8 +8,8 @@ from ge_xdsl.lowering.expand import (
     images,
     losses,
     norms,
-    products,
     picks,
+    products,
     recurrent,
     reductions,
 )

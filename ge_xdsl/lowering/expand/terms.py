@@ -10,7 +10,6 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 
 
-
 class Term:
     """A floating-point value in a formula, in f32 where it would be of half floats."""
 
@@ -155,6 +154,80 @@ def formula(call: Formula) -> Expansion:
         made = call(build, op, *terms)
         found = [made] if isinstance(made, Term) else list(made)
         return [term.like(value) for term, value in zip(found, op.results, strict=True)]
+
+    return expand
+
+
+def unary(call: Callable[[Term], Term]) -> Formula:
+    """A formula of one operand."""
+
+    def expand(build: Builder, op: GeOp, x: Term) -> Term:
+        return call(x)
+
+    return expand
+
+
+def binary(call: Callable[[Term, Term], Term]) -> Formula:
+    """A formula of two operands."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term) -> Term:
+        return call(a, b)
+
+    return expand
+
+
+def ternary(call: Callable[[Term, Term, Term], Term]) -> Formula:
+    """A formula of three operands."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term, c: Term) -> Term:
+        return call(a, b, c)
+
+    return expand
+
+
+def unary_by(call: Callable[[Term, float], Term], name: str) -> Formula:
+    """A formula of one operand and the attribute `name`."""
+
+    def expand(build: Builder, op: GeOp, x: Term) -> Term:
+        return call(x, op.get_attr(name))
+
+    return expand
+
+
+def unary_by_two(call: Callable[[Term, float, float], Term], one: str, two: str) -> Formula:
+    """A formula of one operand and two attributes."""
+
+    def expand(build: Builder, op: GeOp, x: Term) -> Term:
+        return call(x, op.get_attr(one), op.get_attr(two))
+
+    return expand
+
+
+def unary_by_three(
+    call: Callable[[Term, float, float, float], Term], one: str, two: str, three: str
+) -> Formula:
+    """A formula of one operand and three attributes."""
+
+    def expand(build: Builder, op: GeOp, x: Term) -> Term:
+        return call(x, op.get_attr(one), op.get_attr(two), op.get_attr(three))
+
+    return expand
+
+
+def binary_by(call: Callable[[Term, Term, float], Term], name: str) -> Formula:
+    """A formula of two operands and the attribute `name`."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term) -> Term:
+        return call(a, b, op.get_attr(name))
+
+    return expand
+
+
+def binary_by_two(call: Callable[[Term, Term, float, float], Term], one: str, two: str) -> Formula:
+    """A formula of two operands and two attributes."""
+
+    def expand(build: Builder, op: GeOp, a: Term, b: Term) -> Term:
+        return call(a, b, op.get_attr(one), op.get_attr(two))
 
     return expand
 
