@@ -1,26 +1,7 @@
-"""GE's own unit tests of its fusion engine, by what they pin, one row per behaviour.
+"""GE's own unit tests of its fusion engine, by what they pin, one row per behaviour: matching.
 
-Upstream has 207 tests in 19 files (`tests/ge/ut/ge/fusion`). Where each group's behaviour is, here
-and in `test_engine_conformance_passes.py` (marked +):
-
-group                            tests     rows
-pattern_matcher                  19        MATCHES, INVALID, test_two_matchers_share_a_graph
-node_matcher: data, normal       2 + 8     ACCEPTS, REFUSES
-node_matcher: constant           23        ACCEPTS, REFUSES; consts of an outer graph do not apply:
-                                           matching them is wired off upstream as well
-match_result, pattern            1 + 2     test_captured_tensors_and_a_bad_index, ELSEWHERE+
-pattern_matcher_config           3         test_config_flags
-subgraph_boundary                12        BOUNDARIES, ELSEWHERE+; handles are the API's matter
-fusion_utils                     13        CYCLES, SWITCHES+; there are no null nodes here
-graph_rewriter                   14        REPLACES+, FAILS+, ELSEWHERE+ (with a context)
-fusion_component                 7         test_stacked_blocks+, test_shared_constant_as_an_output+
-infer_shape_util                 8         ELSEWHERE+
-pass/pattern_fusion_pass, _v2    12 + 6    PASSES+, test_graph_output_follows+, ELSEWHERE+
-pass/decompose_pass, _v2         4 + 6     DECOMPOSES+, ELSEWHERE+
-pass/reg_pass                    6         ELSEWHERE+; there are no C++ classes and creators here
-pass/graph_fuse_inspector_utils  13        ELSEWHERE+; there are no null handles here
-pass/fusion_pass_executor        48        SWITCHES+, ELSEWHERE+; a third pins reference counts and
-                                           C callbacks of the Python bridge: there is none here
+Upstream has 207 tests in 19 files (`tests/ge/ut/ge/fusion`); `engine_behaviours` lists them all
+with the test that holds each, here, in `test_engine_conformance_passes` or with the API's own.
 """
 
 from __future__ import annotations

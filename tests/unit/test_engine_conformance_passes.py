@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -328,61 +327,3 @@ def test_switches(name: str, tmp_path: Path) -> None:
         options["ge.fusionSwitchFile"] = str(path)
     switches = Switches.of(Session(options=options))
     assert {name: switches.is_on(name) for name in expected} == expected
-
-
-COMPAT = "compat/test_custom_passes.py"
-CLASSES = "compat/test_pass_classes.py"
-SUBGRAPHS = "compat/test_subgraph_api.py"
-LOADER = "compat/test_loader.py"
-ELSEWHERE: dict[str, tuple[str, str]] = {
-    # upstream behaviour that needs the API: the file and test that hold it
-    "pattern: create, capture order": (CLASSES, "test_captures_are_inputs_then_outputs"),
-    "matcher: subgraph in a pattern": (COMPAT, "test_a_pattern_that_can_never_match_is_told"),
-    "subgraph_boundary: indices, anchors": (SUBGRAPHS, "test_boundary_parts"),
-    "subgraph_boundary: wrong arguments": (SUBGRAPHS, "test_wrong_arguments_of_replace"),
-    "graph_rewriter: ctx success": (SUBGRAPHS, "test_a_pass_replaces_with_its_context"),
-    "graph_rewriter: ctx refused": (SUBGRAPHS, "test_a_refused_replace_in_a_pass_is_told"),
-    "graph_rewriter: replacement cycle": (
-        "unit/test_pattern_rewrite.py",
-        "test_replacement_with_a_cycle_fails",
-    ),
-    "infer_shape_util: node, boundary": (
-        SUBGRAPHS,
-        "test_infer_shape_from_a_node_or_a_boundary",
-    ),
-    "infer_shape_util: match": (SUBGRAPHS, "test_infer_shape_from_a_match"),
-    "infer_shape_util: mismatches": (SUBGRAPHS, "test_infer_shape_errors"),
-    "pattern_fusion_pass: types after inference": (
-        COMPAT,
-        "test_a_later_stage_gets_inferred_types",
-    ),
-    "pattern_fusion_pass: matcher config": (COMPAT, "test_ir_attributes_are_compared_when_asked"),
-    "pattern_fusion_pass: captures": (COMPAT, "test_what_a_match_tells"),
-    "pass v2: context reaches the hooks": (
-        CLASSES,
-        "test_expression_replacements_get_what_their_names_say",
-    ),
-    "pass v2: error message": (COMPAT, "test_a_set_message_is_a_warning_when_the_pass_succeeds"),
-    "decompose v2: hooks": (COMPAT, "test_decompose_hooks_that_raise"),
-    "decompose v2: failures": (COMPAT, "test_decompose_failures"),
-    "reg_pass: registration": (CLASSES, "test_registration"),
-    "reg_pass: wrong stage, duplicates": (CLASSES, "test_wrong_registrations"),
-    "inspector: can_fuse": (SUBGRAPHS, "test_can_fuse"),
-    "inspector: report_fuse": (SUBGRAPHS, "test_report_fuse"),
-    "executor: order of passes": (COMPAT, "test_passes_run_by_name_in_their_stage_only"),
-    "executor: subgraphs": (COMPAT, "test_one_instance_serves_the_graph_and_then_its_subgraphs"),
-    "executor: root failure": (COMPAT, "test_a_replacement_that_fails_ends_the_compile"),
-    "executor: requirements that raise": (COMPAT, "test_requirements_that_raise_skip_the_match"),
-    "executor: patterns that raise": (COMPAT, "test_patterns_that_fail_make_the_pass_do_nothing"),
-    "executor: status of run": (COMPAT, "test_a_run_that_fails"),
-    "executor: duplicate names": (LOADER, "test_duplicate_names_are_an_error_at_the_second_file"),
-    "executor: rollback of a file": (LOADER, "test_a_failed_file_leaves_no_pass_behind"),
-    "executor: constructor, options": (COMPAT, "test_construction_and_options_that_fail"),
-}
-
-
-@pytest.mark.parametrize("behaviour", ELSEWHERE)
-def test_behaviour_is_held_elsewhere(behaviour: str) -> None:
-    file, name = ELSEWHERE[behaviour]
-    tree = ast.parse((Path(__file__).parents[1] / file).read_text())
-    assert name in [item.name for item in tree.body if isinstance(item, ast.FunctionDef)]
