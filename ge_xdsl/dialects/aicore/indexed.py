@@ -198,7 +198,7 @@ class VscatterOp(Instruction):
 
 
 class ScalarOp(Instruction):
-    """dst = kind of a, of a and b, or of a and `value`; `fill` gives `value`, `select` mask ? a : b.
+    """dst = kind of a, of a and b, or of a and `value`; `fill`: `value`, `select`: mask ? a : b.
 
     `div` and `rem` go towards zero, `floordiv` and `mod` down; a division by zero gives 0.
     Integers wrap around. C1: element types that the kind takes: a comparison gives i1, `cast`
