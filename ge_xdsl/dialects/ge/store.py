@@ -11,7 +11,7 @@ import json
 import os
 import stat
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
@@ -268,16 +268,53 @@ def write_store(file: IO[bytes], items: Sequence[Item]) -> None:
             file.write(chunk)
 
 
+CHUNK = 2**22
+"""Bytes of an array that are handled at once."""
+
+
 def chunks(array: Array) -> Iterator[Any]:
-    """The bytes of an array in C order; views where it is contiguous, else parts of 1 MiB."""
+    """The bytes of an array in C order in parts of `CHUNK`: views where it is contiguous.
+
+    Pages of a mapped file are given back after their part, so that a model of any size is written
+    in little memory.
+    """
     import numpy as np
 
     if not array.size:
         return
     if array.flags.c_contiguous:
-        yield array.reshape(-1).view(np.uint8).data
+        flat = array.reshape(-1).view(np.uint8)
+        forget = _forgetter(flat)
+        for start in range(0, flat.size, CHUNK):
+            yield flat[start : start + CHUNK].data
+            forget(start)
         return
     raw: Array = array.view(f"u{array.dtype.itemsize}") if array.dtype.itemsize <= 8 else array
     flags: Iterable[Any] = ("external_loop", "buffered")
     for part in np.nditer(raw, flags=flags, order="C", buffersize=2**20 // raw.dtype.itemsize):
         yield cast("Any", part).tobytes()
+
+
+def _forgetter(flat: Array) -> Callable[[int], None]:
+    """What gives back the pages of a part of an array that starts at a position; for an array that
+    is no view of a mapped file, nothing."""
+    import mmap
+
+    import numpy as np
+
+    owner: Any = flat
+    while not isinstance(owner, mmap.mmap):
+        owner = owner.obj if isinstance(owner, memoryview) else getattr(owner, "base", None)
+        if owner is None:
+            return lambda start: None
+    mapped = owner
+    if not hasattr(mmap, "MADV_DONTNEED") or not memoryview(mapped).readonly:
+        return lambda start: None
+    address = int(flat.__array_interface__["data"][0])
+    origin = int(np.frombuffer(mapped, np.uint8).__array_interface__["data"][0])
+
+    def forget(start: int) -> None:
+        first = (address - origin + start) // mmap.PAGESIZE * mmap.PAGESIZE
+        mapped.madvise(mmap.MADV_DONTNEED, first, min(CHUNK, len(mapped) - first))
+
+    return forget

@@ -25,6 +25,7 @@ from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
 from ge_xdsl.dialects.ge.opaque import DOMAIN as DOMAIN_KEY
 from ge_xdsl.dialects.ge.opaque import MISSING, OP_TYPE, UNUSED, OpaqueOp
 from ge_xdsl.dialects.ge.prototype import decode, kind_of
+from ge_xdsl.dialects.ge.store import chunks
 from ge_xdsl.dialects.ge.types import DataType, dtype_of_numpy, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.exporters.onnx.graph import (
@@ -93,9 +94,8 @@ class Model:
     def blocks(self) -> Iterator[bytes]:
         """The bytes of the weights file, one weight after the other."""
         for weight in self.outside:
-            data = data_of(weight.array)
-            yield data
-            yield bytes(-len(data) % ALIGNMENT)
+            yield from chunks(weight.array)
+            yield bytes(-weight.array.nbytes % ALIGNMENT)
 
     def _store(self, weight: Weight) -> TensorProto:
         """The initializer of a weight, with its values or with where they are."""
