@@ -72,6 +72,16 @@ class Mark:
                 return f"attribute {name} is {attr_text(value)}, expected {_wanted_text(wanted)}"
         return ""
 
+    def examples(self) -> dict[str, Any]:
+        """A value for each attribute that is asked for, but for those with a test."""
+        found: dict[str, Any] = {}
+        for name, wanted in self.attrs.items():
+            if isinstance(wanted, set | frozenset):
+                found[name] = min(cast("set[Any]", wanted), key=attr_text)
+            elif not callable(wanted):
+                found[name] = wanted
+        return found
+
     def notes(self) -> list[str]:
         """What is asked for, in words."""
         found = [f"element type {' or '.join(d.name for d in self.dtypes)}"] * bool(self.dtypes)

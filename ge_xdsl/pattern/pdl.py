@@ -14,7 +14,7 @@ from itertools import pairwise
 from xdsl.dialects import pdl
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, StringAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.printer import Printer
 
 from ge_xdsl.dialects.ge.names import describe, ssa_name
@@ -45,6 +45,7 @@ def rule_text(
         lines = [
             f"// {name}",
             f"// not expressible in PDL: {problem}",
+            *(f"// beyond the graph: {text}" for text in more),
             *graph_lines(graph.func, "pattern"),
         ]
         if replacement is not None:
@@ -65,6 +66,11 @@ def pdl_problem(graph: PatternGraph, config: MatcherConfig) -> str:
     """Why PDL cannot say what a pattern matches, '' when it can."""
     if len(graph.outputs) > 1:
         return "the nodes of several outputs are searched for, with backtracking"
+    for value, mark in graph.marks.items():
+        if mark.variadic or mark.optional:
+            index = value.index if isinstance(value, BlockArgument) else 0
+            how = "one or more tensors" if mark.variadic else "a tensor or for none"
+            return f"input {index} stands for {how}"
     for op in graph.nodes:
         given = op.operand_counts()
         if any(not a and b for a, b in pairwise(given)):

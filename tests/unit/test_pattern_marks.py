@@ -329,6 +329,11 @@ def test_notes_of_marks() -> None:
     ]
 
 
+def test_examples_of_attributes() -> None:
+    mark = Mark(attrs={"k": {2, 1}, "t": len, "s": 0.5})
+    assert mark.examples() == {"k": 1, "s": 0.5}
+
+
 class Result:
     def __init__(self, match) -> None:
         self._match = match

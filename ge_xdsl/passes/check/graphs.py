@@ -69,10 +69,22 @@ class Sample:
 
 
 def own_module(graph: PatternGraph) -> ModuleOp:
-    """The pattern's own graph as a module of its own."""
+    """The pattern's own graph as a module of its own, with the attributes that it asks for."""
     module = extract(list(graph.outputs))
     ensure_names(main_function(module))
+    by_name = {op.node_name: op for op in ge_ops(module)}
+    for value, mark in graph.marks.items():
+        op = by_name.get(value.owner.node_name) if isinstance(value.owner, GeOp) else None
+        for name, wanted in mark.examples().items() if op is not None else ():
+            _set_attribute(op, name, wanted)
     return module
+
+
+def _set_attribute(op: GeOp | None, name: str, value: Any) -> None:
+    """Set an attribute; an integer stands for the float of its value."""
+    if op is not None:
+        is_float = op.prototype.attr_by_name[name].kind == "Float"
+        op.set_attr(name, float(value) if is_float else value)
 
 
 def own_match(pattern: CompiledPattern) -> Match:

@@ -1,6 +1,10 @@
 // RUN: ge-opt %s --load %S/Inputs/optional.py -p ge-custom-passes --verify-each --verify-rewrites --explain --expect-matches=Newer:2 --expect-matches=Without:1 -o %t.mlir | filecheck %s
 // RUN: ge-opt %t.mlir | filecheck %s --check-prefix=GRAPH
 
+// RUN: ge-opt --load %S/Inputs/optional.py --emit=patterns | filecheck %s --check-prefix=TEXT
+
+// TEXT: // not expressible in PDL: input 2 stands for a tensor or for none
+
 // A bias that the pattern calls optional may be there or not; one that it leaves out must not.
 // CHECK: Newer/Newer_product_pattern: 2 of
 // CHECK: rewrote 'y1', 'y2'

@@ -1,6 +1,13 @@
 // RUN: ge-opt %s --load %S/Inputs/variadic.py -p ge-custom-passes,ge-dce --verify-each --verify-rewrites --stats --explain --expect-matches=Sink:2 -o %t.mlir 2>&1 | filecheck %s
 // RUN: ge-opt %t.mlir | filecheck %s --check-prefix=GRAPH
 
+// RUN: ge-opt --load %S/Inputs/variadic.py --emit=patterns | filecheck %s --check-prefix=TEXT
+
+// TEXT: // not expressible in PDL: input 2 stands for one or more tensors
+// TEXT-NEXT: // beyond the graph: input 2: one or more tensors
+// TEXT-NEXT: // pattern(%in0, %in1, %in2) {
+// TEXT-NEXT: //   %ConcatV2_0 = ge.ConcatV2(%in2, %in0)
+
 // The pattern's one tensor stands for three and for one; their order is kept.
 // CHECK: Sink/Sink_joined_pattern: 2 of 7 sites rewritten
 // CHECK-NEXT: rewrote 'y1', 'y2'
