@@ -105,7 +105,7 @@ FAMILIES: dict[str, str] = {
     "RmsNormDynamicQuant",
     "layer_norm": "LayerNormV4 AddLayerNorm InplaceAddLayerNorm DeepNorm LayerNormXBackprop "
     "LayerNormXBackpropV2 LayerNormGrad LayerNormBetaGammaBackpropV2 MVNV2 "
-    "LayerNormBetaGammaBackprop",
+    "LayerNormBetaGammaBackprop LNDropoutGrad",
     "batch_norm": "BNInfer BNInferenceD BatchNorm3D BNTrainingReduce BN3DTrainingReduce "
     "BNTrainingUpdate BN3DTrainingUpdate BNTrainingUpdateV2 BNTrainingUpdateV3 BNInferGrad "
     "BNTrainingUpdateGrad BN3DTrainingUpdateGrad BNTrainingReduceGrad BN3DTrainingReduceGrad",
@@ -149,6 +149,10 @@ FAMILIES: dict[str, str] = {
     "collective": "HcomAllReduce HcomReduce HcomAllGather HcomReduceScatter HcomBroadcast HcomSend "
     "HcomReceive HcomAllToAll HcomAllToAllV",
     "frames": "Switch RefSwitch Merge RefMerge Enter Exit NextIteration LoopCond",
+    "norm_gradient": "BatchNormGrad BatchNorm3DGrad InstanceNormGrad INTrainingUpdateGrad "
+    "INTrainingReduceGrad INTrainingUpdateGradGammaBeta INInferV2D NormalizeV2",
+    "sequences": "DynSeqOuter MovingSumWithSigmoid ArgMaxWithK NonZeroWithValue RaggedBinCount "
+    "MapIndex SortedSparseSegmentMeanGrad SubSampleLabels SubSample",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",

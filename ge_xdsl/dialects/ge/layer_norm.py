@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.extents import bounded
+from ge_xdsl.dialects.ge.elements import require
+from ge_xdsl.dialects.ge.extents import bounded, merge_shapes
 from ge_xdsl.dialects.ge.fields import boolean, floating, integers, operand, optional, result
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import vector_length
@@ -296,6 +297,40 @@ class LayerNormGradOp(_LayerNormGradient):
     def evaluate(self, dy: Array, x: Array, *rest: Array) -> tuple[Array, ...]:
         pd_x, normal = self.gradients(dy, x, *rest)
         return pd_x.astype(dy.dtype), *_row_sums(dy, normal, rest[2].ndim)
+
+
+class LNDropoutGradOp(_LayerNormGradient):
+    """LayerNormGrad, and pd_x_dropout = pd_x * mask / keep_prob
+
+    C1: dy, x, variance, mean and gamma are floating-point tensors. C2: dy and x have one shape. C3:
+    gamma has their last dimensions. C4: mask is u8 or bool in that shape. C5: keep_prob is above 0
+    and at most 1.
+    """
+
+    name = "ge.LNDropoutGrad"
+
+    mask = operand()
+    pd_x = result()
+    pd_x_dropout = result()
+    pd_gamma = result()
+    pd_beta = result()
+    keep_prob = floating()
+
+    def infer(self, dy: Tensor, x: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+        shape = self.shared(dy, x, *rest[:3])  # C1 C2 C3
+        masks = (DataType.DT_UINT8, DataType.DT_BOOL)
+        require(rest[3], "mask", masks, "DT_UINT8 or DT_BOOL")  # C4
+        merge_shapes(shape, rest[3].shape, "shapes of x and mask")  # C4
+        if not 0 < self.keep_prob <= 1:  # C5
+            raise VerifyException(f"keep_prob is {self.keep_prob}, expected above 0, at most 1")
+        reduced = Tensor(DataType.DT_FLOAT, rest[2].shape)
+        return dy.with_shape(shape), dy.with_shape(shape), reduced, reduced
+
+    def evaluate(self, dy: Array, x: Array, *rest: Array) -> tuple[Array, ...]:
+        pd_x, normal = self.gradients(dy, x, *rest[:3])
+        pd_x = pd_x.astype(dy.dtype)
+        kept = pd_x * (rest[3] != 0) / dy.dtype.type(self.keep_prob)
+        return pd_x, kept, *_row_sums(dy, normal, rest[2].ndim)
 
 
 def _row_sums(dy: Array, normal: Array, rank: int) -> tuple[Array, Array]:
