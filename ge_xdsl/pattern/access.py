@@ -11,6 +11,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, TypeGuard, TypeVar, cast
 
+from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
@@ -38,14 +39,17 @@ def ops_of(block: Block) -> list[Operation]:
 
 def nested_in(ops: Sequence[Operation]) -> list[Operation]:
     """Those of the ops that have subgraphs."""
-    flat = {cls for cls in set(map(type, ops)) if _is_flat(cls)}
-    return [op for op in ops if type(op) not in flat and op.regions]
+    if all(map(_is_flat, set(map(type, ops)))):
+        return []
+    return [op for op in ops if op.regions]
 
 
 @cache
 def _is_flat(cls: type[Operation]) -> bool:
     """Whether ops of a class cannot have subgraphs."""
-    return issubclass(cls, GeOp) and cls is not GeOp and not cls.prototype.subgraphs
+    if issubclass(cls, GeOp):
+        return cls is not GeOp and not cls.prototype.subgraphs
+    return cls is ReturnOp
 
 
 use_index: Callable[[Use], int] = attrgetter("_index")

@@ -23,7 +23,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import is_ge, operands_of, user_of, uses
 from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.guard import Guard
-from ge_xdsl.pattern.index import AnyEdge, BlockIndex
+from ge_xdsl.pattern.index import AnyEdge, BlockIndex, has_features
 from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.pattern_rule import GraphRewriter, Matcher, PatternRule, RuleReport, RunReport
 from ge_xdsl.pattern.recorder import Recorder
@@ -89,6 +89,39 @@ def _matcher(rule: Rule) -> Matcher | None:
     return rule.pattern.match if isinstance(rule, PatternRule) else None
 
 
+class _Choice:
+    """The rules for ops of one class that read certain classes; what else they want is tested
+    once for all that want the same."""
+
+    def __init__(
+        self, entries: Sequence[_Entry], sources: Sequence[type[Operation] | None]
+    ) -> None:
+        self.entries = [
+            entry
+            for entry in entries
+            if all(
+                edge[1] < len(sources) and sources[edge[1]] is edge[2]
+                for edge, _ in entry[0].root_features
+            )
+        ]
+        wanted = [tuple(entry[0].root_features) for entry in self.entries]
+        self.features = list(dict.fromkeys(wanted))
+        self.group = [self.features.index(features) for features in wanted]
+        self.shared = 2 * len(self.features) <= len(self.entries)
+        self.known: dict[tuple[bool, ...], Sequence[_Entry]] = {}
+
+    def at(self, op: Operation) -> Sequence[_Entry]:
+        """The rules to try at an op, in their order."""
+        if not self.shared:
+            return self.entries
+        fits = tuple([has_features(op, features) for features in self.features])
+        found = self.known.get(fits)
+        if found is None:
+            pairs = zip(self.entries, self.group, strict=True)
+            found = self.known[fits] = [entry for entry, group in pairs if fits[group]]
+        return found
+
+
 class _Fixpoint:
     """One block's worklist."""
 
@@ -125,7 +158,7 @@ class _Fixpoint:
         self.pairs = list(zip(rules, report.rules, strict=True))
         self.dormant = self._asleep()
         self.by_class: dict[type[Operation], Sequence[_Entry]] = {}
-        self.by_sources: dict[tuple[type[Operation] | None, ...], Sequence[_Entry]] = {}
+        self.by_sources: dict[tuple[type[Operation] | None, ...], _Choice] = {}
         self.pure: dict[type[Operation], bool] = {}
 
     # Which rules can start from which ops
@@ -158,15 +191,8 @@ class _Fixpoint:
         key = (type(op), *sources)
         found = self.by_sources.get(key)
         if found is None:
-            found = self.by_sources[key] = [
-                entry
-                for entry in entries
-                if all(
-                    edge[1] < len(sources) and sources[edge[1]] is edge[2]
-                    for edge, _ in entry[0].root_features
-                )
-            ]
-        return found
+            found = self.by_sources[key] = _Choice(entries, sources)
+        return found.at(op)
 
     def wake(self, op: Operation) -> None:
         """Wake the rules that waited for an edge that `op` has."""

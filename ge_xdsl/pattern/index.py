@@ -12,6 +12,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.pattern.access import (
     WIDE,
+    item,
     nested_in,
     next_use,
     operands_of,
@@ -54,29 +55,64 @@ class _Live:
 Detail: TypeAlias = tuple[int, "type[Operation] | int"]
 """Of a producer: operand index, and the class of what it reads or the index of an operand before
 that is the same tensor; (-1, 1) when its tensor has one reader."""
-Feature: TypeAlias = tuple[AnyEdge, Sequence[Detail]]
+Feature: TypeAlias = tuple[AnyEdge, tuple[Detail, ...]]
 """An edge of a root op, and what the producer there must be like."""
 PRIVATE: Detail = (-1, 1)
 FEW = 8
 """As many candidates or fewer are tried without looking for rarer features."""
 
 
-def _details_of(value: OpResult) -> list[Detail]:
-    found: list[Detail] = []
-    operands = list(operands_of(value.op))
-    if len(operands) <= WIDE:
-        for i, below in enumerate(operands):
-            if type(below) is OpResult:
-                found.append((i, type(below.op)))
-            if i and below in operands[:i]:
-                found += [(i, j) for j in range(i) if operands[j] is below]
-    use = value.first_use
-    if use is not None and next_use(use) is None:
-        found.append(PRIVATE)
-    return found
+def has_detail(value: SSAValue, detail: Detail) -> bool:
+    """Whether the producer of a tensor is like that."""
+    if detail is PRIVATE:
+        use = value.first_use
+        return use is not None and next_use(use) is None
+    if type(value) is not OpResult:
+        return False
+    index, wanted = detail
+    operands = operands_of(value.op)
+    if index >= len(operands):
+        return False
+    below = item(operands, index)
+    if isinstance(wanted, int):
+        return below is item(operands, wanted)
+    return type(below) is OpResult and type(below.op) is wanted
+
+
+def has_features(op: Operation, features: Sequence[Feature]) -> bool:
+    """Whether an op that has the edges has their details, too."""
+    operands = operands_of(op)
+    return all(
+        has_detail(item(operands, edge[1]), detail)
+        for edge, details in features
+        for detail in details
+    )
 
 
 Readers: TypeAlias = "dict[tuple[int, tuple[type[GeOp], ...]], _Live]"
+
+
+def _edges_of(ops: Sequence[Operation]) -> dict[Source, list[Operation]]:
+    """Operand index and class of the producer -> the ops of these, all of a class, that read it."""
+    found: dict[Source, list[Operation]] = {}
+    columns: Iterable[Iterable[SSAValue]]
+    try:
+        columns = list(zip(*map(operands_of, ops), strict=True))
+    except ValueError:  # they have different numbers of operands
+        columns = []
+        for op in ops:
+            for index, value in enumerate(operands_of(op)):
+                if type(value) is OpResult:
+                    found.setdefault((index, type(value.op)), []).append(op)
+    for index, column in enumerate(columns):
+        sources = [type(v.op) if type(v) is OpResult else None for v in column]
+        readers: dict[type[Operation] | None, list[Operation]] = {
+            cls: [] for cls in dict.fromkeys(sources)
+        }
+        for op, cls in zip(ops, sources, strict=True):
+            readers[cls].append(op)
+        found.update({(index, cls): read for cls, read in readers.items() if cls is not None})
+    return found
 
 
 class BlockIndex:
@@ -93,7 +129,7 @@ class BlockIndex:
         self._edges: dict[type[Operation], dict[Source, list[Operation]]] = {}
         self.edges_in_order = True
         """Whether no op came or changed since the edges were read."""
-        self._below: dict[AnyEdge, dict[Detail, list[Operation]]] = {}
+        self._below: dict[Feature, Sequence[Operation]] = {}
         self.ops: list[Operation] = []
         """The ops of the block at the last `refresh`, in order."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
@@ -108,7 +144,9 @@ class BlockIndex:
         self._fronts = {}
         self._readers = {}
         ops = ops_of(self.block)
-        buckets: dict[type[Operation], list[Operation]] = {cls: [] for cls in map(type, ops)}
+        buckets: dict[type[Operation], list[Operation]] = {
+            cls: [] for cls in dict.fromkeys(map(type, ops))
+        }
         for op in ops:
             buckets[type(op)].append(op)
         self.ops, self.size = ops, len(ops)
@@ -203,15 +241,7 @@ class BlockIndex:
         if found is None:
             if reader in self.dirty:
                 self.refresh()
-            found = self._edges[reader] = {}
-            for op in self.buckets.get(reader, ()):
-                for index, value in enumerate(operands_of(op)):
-                    if type(value) is OpResult:
-                        source = (index, type(value.op))
-                        readers = found.get(source)
-                        if readers is None:
-                            readers = found[source] = []
-                        readers.append(op)
+            found = self._edges[reader] = _edges_of(self.buckets.get(reader, ()))
         return found
 
     def has_edge(self, edge: AnyEdge) -> bool:
@@ -221,7 +251,7 @@ class BlockIndex:
     def near(self, features: Sequence[Feature]) -> Sequence[Operation] | None:
         """The ops at the rarest of these edges, in block order; None where not known.
 
-        Where they are many, only those whose producer there has the rarest detail.
+        Where they are many, only those whose producer there has the details.
         """
         if not features:
             return None
@@ -234,26 +264,14 @@ class BlockIndex:
                 rarest, chosen = ops, feature
         if not self.edges_in_order or chosen is None:
             return None
-        edge, details = chosen
-        if len(rarest) > FEW and details:
-            known = self._details(edge, rarest)
-            return min((known.get(detail, ()) for detail in details), key=len)
-        return rarest
-
-    def _details(
-        self, edge: AnyEdge, ops: Sequence[Operation]
-    ) -> Mapping[Detail, Sequence[Operation]]:
-        """What the producers at an edge are like: detail -> the readers at the edge."""
-        known = self._below.get(edge)
+        if len(rarest) <= FEW or not chosen[1]:
+            return rarest
+        known = self._below.get(chosen)
         if known is None:
-            known = self._below[edge] = {}
-            for op in ops:
-                value = operands_of(op)[edge[1]]
-                for detail in _details_of(value) if type(value) is OpResult else ():
-                    found = known.get(detail)
-                    if found is None:
-                        found = known[detail] = []
-                    found.append(op)
+            index, known = chosen[0][1], rarest
+            for detail in chosen[1]:
+                known = [op for op in known if has_detail(item(operands_of(op), index), detail)]
+            self._below[chosen] = known
         return known
 
     def forget_edges(self) -> None:
