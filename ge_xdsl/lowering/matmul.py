@@ -282,14 +282,16 @@ class Body:
         panel = (self.copy_a if keep_a else self.copy_b)(body, 0, k, k)
         load = self.load_a if keep_a else self.load_b
         kept = load(body, panel, 0, k) if tiling.k0 >= k else None
+        # the bias of a panel of columns stays as the panel does
+        start = self.bias(body) if product.bias and not keep_a else None
         dim = "n" if keep_a else "m"
         extents, steps = self.extents()
         loop = ForOp.make([extents[dim]], [steps[dim]], [dim])
         body.add_op(loop)
         self.take(dim, loop, 0)
         tile = loop.body
-        # the bias of a panel of columns stays as the panel does
-        start = self.bias(tile if keep_a else body) if product.bias else None
+        if keep_a and product.bias:
+            start = self.bias(tile)
         c = self.sums(tile)
         copy = self.copy_b if keep_a else self.copy_a
         whole = tiling.k1 >= k

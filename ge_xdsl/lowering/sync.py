@@ -85,10 +85,9 @@ class _Sync:
         self.fewer(edges)
         spare: list[tuple[Edge, Sequence[Operation]]] = []
         inner = _pairs_inside(bodies, edges)
-        every = [edge for found in edges for edge in found]
-        for body, part, found in zip(bodies, items, edges, strict=True):
+        for k, (body, part, found) in enumerate(zip(bodies, items, edges, strict=True)):
             for edge in found:
-                if thorough and (is_spare(edge, part, inner) or may_be_covered(edge, every)):
+                if thorough and (is_spare(edge, part, inner) or may_be_covered(edge, k, edges)):
                     spare.append((edge, part))
                 elif edge.src != edge.dst:
                     self.flag(edge, part)
@@ -99,18 +98,28 @@ class _Sync:
             self.add_needed(spare)
 
     def add_needed(self, spare: Sequence[tuple[Edge, Sequence[Operation]]]) -> None:
-        """Insert the flags that may be left out, then take out each that is not missed."""
+        """Insert the flags that may be left out, then take out each that is not missed.
+
+        A flag may be needed for another only, so they are gone through again after each find.
+        """
         inserted = [self.flag(edge, part) for edge, part in spare]
-        if len(inserted) < 2:
-            return
-        for ops in inserted:
-            places: list[tuple[Operation, Block | None, Operation | None]] = []
-            for op in ops:
-                places.append((op, op.parent, op.next_op))
-                op.detach()
-            if not is_ordered(self.kernel):
-                for op, block, after in reversed(places):
-                    put_back(op, block, after)
+        found = len(inserted) > 1
+        while found:
+            missed = [ops for ops in inserted if not self.taken_out(ops)]
+            found = 0 < len(missed) < len(inserted)
+            inserted = missed
+
+    def taken_out(self, ops: Sequence[Operation]) -> bool:
+        """Whether the kernel is ordered without some ops; then they are gone."""
+        places: list[tuple[Operation, Block | None, Operation | None]] = []
+        for op in ops:
+            places.append((op, op.parent, op.next_op))
+            op.detach()
+        if is_ordered(self.kernel):
+            return True
+        for op, block, after in reversed(places):
+            put_back(op, block, after)
+        return False
 
     def fewer(self, edges: list[list[Edge]]) -> None:
         """Join edges between two pipes that would take more ids than there are."""
@@ -164,14 +173,16 @@ def put_back(op: Operation, block: Block | None, after: Operation | None) -> Non
         block.insert_op_before(op, after)
 
 
-def may_be_covered(edge: Edge, every: Sequence[Edge]) -> bool:
-    """Whether the flag of a single buffer between the same pipes may do for more buffers, too.
+def may_be_covered(edge: Edge, body: int, edges: Sequence[Sequence[Edge]]) -> bool:
+    """Whether a flag of another loop, between the same pipes, may do for this one, too.
 
-    It lets a pipe run ahead by one turn only.
+    It does where it lets a pipe run ahead by no more turns than this one does.
     """
     return bool(edge.later) and any(
-        (other.src, other.dst) == (edge.src, edge.dst) and other.later and other.count < edge.count
-        for other in every
+        (other.src, other.dst) == (edge.src, edge.dst) and other.later
+        for k, part in enumerate(edges)
+        if k != body
+        for other in part
     )
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, padded
 from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling
 from ge_xdsl.targets.cost import Work, ceil_div, cost, row_loss
 from ge_xdsl.targets.target import Target
@@ -68,6 +68,11 @@ class Need:
         return f"{self.name} {times}{self.bytes}"
 
 
+def k_unit(shape: ProductShape) -> int:
+    """Columns of a block of k in L0: 32 bytes, and no fewer than rows."""
+    return max(BLOCK, BLOCK_BYTES // shape.size)
+
+
 def panel_k(shape: ProductShape) -> int:
     """Columns of a panel that has all of k."""
     return padded(shape.k, shape.k_step)
@@ -75,10 +80,12 @@ def panel_k(shape: ProductShape) -> int:
 
 def needs(shape: ProductShape, t: MatmulTiling) -> list[Need]:
     """The buffers of a tiling."""
-    k_a, k_b = (panel_k(shape) if t.stay == side else t.k1 for side in "ab")
+    unit = k_unit(shape)
+    k_a, k_b = (padded(panel_k(shape) if t.stay == side else t.k1, unit) for side in "ab")
+    k0 = padded(t.k0, unit)
     found = [
-        Need("a0", "l0a", t.m * t.k0 * shape.size, t.l0_buffers),
-        Need("b0", "l0b", t.n * t.k0 * shape.size, t.l0_buffers),
+        Need("a0", "l0a", t.m * k0 * shape.size, t.l0_buffers),
+        Need("b0", "l0b", t.n * k0 * shape.size, t.l0_buffers),
         Need("c", "l0c", t.m * t.n * 4, t.c_buffers),
         Need("a1", "l1", shape.a_bytes(t.m, k_a), t.a_buffers),
         Need("b1", "l1", shape.b_bytes(t.n, k_b), t.b_buffers),

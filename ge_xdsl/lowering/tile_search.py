@@ -26,6 +26,7 @@ from ge_xdsl.lowering.tile_price import (
     Prices,
     ProductShape,
     balanced_strip,
+    k_unit,
     needs,
     overfull,
     panel_k,
@@ -168,10 +169,11 @@ def pairs(shape: ProductShape, prices: Prices) -> list[tuple[float, MatmulTiling
 
 def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[MatmulTiling]:
     """Two buffers of all, and four in L1; one where two do not fit. Nothing when no k fits."""
+    unit = k_unit(shape)
     c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
     for l0_buffers, l1_buffers in ((2, 2), (2, 4), (1, 1)):
         room = _l0_room(shape, m, n, l0_buffers, target)
-        k0 = min(room // BLOCK * BLOCK, padded(shape.k, BLOCK))
+        k0 = min(room // unit * unit, padded(shape.k, unit))
         if not k0:
             continue
         strip = balanced_strip(shape, m, n, target)
@@ -222,13 +224,13 @@ def variants(
 
 def depths(shape: ProductShape, room: int) -> list[int]:
     """Values of k0 up to `room`: the longest, an even share, a power of two."""
-    whole = padded(shape.k, BLOCK)
-    most = min(room // BLOCK * BLOCK, whole)
-    if most < BLOCK:
+    unit = k_unit(shape)
+    whole = padded(shape.k, unit)
+    most = min(room // unit * unit, whole)
+    if most < unit:
         return []
-    even = padded(ceil_div(shape.k, ceil_div(whole, most)), BLOCK)
-    power = 1 << (most.bit_length() - 1)
-    return sorted({most, even, power}, reverse=True)
+    even = padded(ceil_div(shape.k, ceil_div(whole, most)), unit)
+    return sorted({most, even, 1 << (most.bit_length() - 1)}, reverse=True)
 
 
 def tiled(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from ge_xdsl.dialects.aicore.lifetimes import Life, ring_bytes
-from ge_xdsl.dialects.aicore.types import UB_ALIGN, Tile, padded
+from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, UB_ALIGN, Tile, padded
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.placement import extent, placed
 from ge_xdsl.targets.cost import Work, ceil_div, cost
@@ -154,12 +154,13 @@ def _fill(shape: MatmulShape, m: int, n: int, target: Target) -> MatmulTiling | 
         return None
     if shape.bias and n * 4 * BUFFERS > target.capacity("bt"):
         return None
-    whole = padded(shape.k, BLOCK)
+    unit = max(BLOCK, BLOCK_BYTES // shape.size)
+    whole = padded(shape.k, unit)
     per_l0 = min(
         target.capacity("l0a") // (m * shape.size * BUFFERS),
         target.capacity("l0b") // (n * shape.size * BUFFERS),
     )
-    k0 = min(per_l0 // BLOCK * BLOCK, whole)
+    k0 = min(per_l0 // unit * unit, whole)
     if not k0:
         return None
     room = target.capacity("l1") - (n * 4 * BUFFERS if shape.bias else 0)

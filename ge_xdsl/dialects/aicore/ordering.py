@@ -55,7 +55,12 @@ class _Flag:
 
 
 def check_order(kernel: KernelOp) -> None:
-    """Raise CompileError for the first two accesses that are not ordered, or a wrong flag."""
+    """Raise CompileError for the first two accesses that are not ordered, or a wrong flag.
+
+    O1: two pipes that use a buffer, one to write, are ordered by a flag. O2: two copies of one
+    DMA pipe are ordered by a barrier. O3: a flag is waited for before it is set again. O4: a flag
+    that is waited for is set. O5: a flag that is set is waited for.
+    """
     inner = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
     for body in bodies_of(kernel):
         proofs = [_Proof(kernel, short) for short in ((True, False) if inner else (False,))]
@@ -78,6 +83,7 @@ class _Proof:
         """Per pipe: how many of its own instructions it knows to be complete."""
         self.rings: dict[SSAValue, _Ring] = {}
         self.shared = shared_bytes(kernel)
+        self.trips = trips(kernel)
         self.flags: dict[tuple[str, str, int], _Flag] = {}
         self.turns: dict[SetFlagOp | WaitFlagOp, int] = {}
         self.unmatched = ""
@@ -93,7 +99,9 @@ class _Proof:
             if isinstance(op, AllocOp):
                 self.take(op)
             elif isinstance(op, ForOp):
-                for _ in range(1 if self.short and not op.over_cores else iterations(op)):
+                least, most = self.trips[op]
+                count = iterations(op)
+                for _ in range(min(least, count) if self.short else min(most, count)):
                     self.block(op.body)
             elif isinstance(op, Instruction):
                 self.access(op)
@@ -260,8 +268,37 @@ def _text(op: SetFlagOp | WaitFlagOp) -> str:
 
 
 def iterations(loop: ForOp) -> int:
-    """As many iterations as bring each buffer of the loop's body round, and one more."""
-    return max((op.buffers for op in loop.body.ops if isinstance(op, AllocOp)), default=1) + 1
+    """As many iterations as bring each buffer in the loop round, and one more."""
+    return max((op.buffers for op in loop.walk() if isinstance(op, AllocOp)), default=1) + 1
+
+
+def trips(kernel: KernelOp) -> dict[ForOp, tuple[int, int]]:
+    """Loop -> the fewest and the most iterations that it can have.
+
+    Loops that cores share have any number. An extent that is the length of a loop around is that
+    loop's step, or what is left at its end.
+    """
+    lengths: dict[SSAValue, tuple[int, int]] = {}
+    found: dict[ForOp, tuple[int, int]] = {}
+    for op in kernel.walk():
+        if not isinstance(op, ForOp):
+            continue
+        least, most = 1, 1
+        for i, (extent, step) in enumerate(zip(op.extents, op.steps, strict=True)):
+            low, high = (
+                (extent, extent) if isinstance(extent, int) else lengths.get(extent, (1, MANY))
+            )
+            least *= -(-low // step)
+            most *= -(-high // step)
+            last = (low - 1) % step + 1 if low == high else 1
+            whole = low == high and last == step
+            lengths[op.length(i)] = (last if not whole else step, min(step, high))
+        found[op] = (1, MANY) if op.over_cores or op.over_subcores else (least, most)
+    return found
+
+
+MANY = 1 << 40
+"""More iterations than the proof ever needs."""
 
 
 def interlocked(op: Instruction, value: SSAValue) -> bool:
