@@ -184,12 +184,15 @@ def run(
     level: str = "ge",
     target: str = DEFAULT_TARGET,
     tile: Tile | None = None,
+    checked: bool = False,
 ) -> Any:
     """Run the main graph on named arrays.
 
     `level="ge"` gives {output name: array}, op by op through `evaluate`. `level="aicore"` lowers
-    the graph for the inputs' shapes, runs the tile programs and gives (outputs, timing report);
-    `tile` is that of `lower`.
+    the graph for the inputs' shapes (unless that is done: what `lower` gives is run as it is),
+    runs the tile programs and gives (outputs, timing report); `tile` is that of `lower`. With
+    `checked` it runs the kernels core by core, and an access of what was not written, or out of
+    bounds, is an error that names kernel, instruction, buffer and range.
     """
     import numpy as np
 
@@ -201,13 +204,18 @@ def run(
     _check_module(module)
     names = output_names(main_function(module))
     inputs = {name: np.asarray(array) for name, array in inputs.items()}
+    if checked and level == "ge":
+        raise UsageError("checked is for level aicore, expected level='aicore'")
     if level == "ge":
         outputs = run_function(main_function(module), inputs)
         return dict(zip(names, outputs, strict=True))
     if level != "aicore":
         raise UsageError(f"level is '{level}', expected ge or aicore")
-    fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
-    outputs, report = aicore.run(lower(fixed, target, tile=tile), inputs, target)
+    lowered = module
+    if not _has_kernels(module):
+        fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
+        lowered = lower(fixed, target, tile=tile)
+    outputs, report = aicore.run(lowered, inputs, target, checked=checked)
     return dict(zip(names, outputs, strict=True)), report
 
 
@@ -215,11 +223,13 @@ def estimate(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | Non
     """The predicted time of each kernel and in all, in microseconds; nothing is executed.
 
     The graph's shapes must be known; ops without a lowering are counted and not priced. `tile` is
-    that of `lower`.
+    that of `lower`; what that gives is priced as it is.
     """
     from ge_xdsl.interpreters import aicore
 
-    return aicore.estimate(lower(module, target, tile=tile), target)
+    _check_module(module)
+    lowered = module if _has_kernels(module) else lower(module, target, tile=tile)
+    return aicore.estimate(lowered, target)
 
 
 def kernel(name: str, core: str = "vector", blocks: int = 1) -> Kernel:
@@ -258,6 +268,11 @@ def _check_module(module: object) -> None:
 
     if not isinstance(module, ModuleOp):
         raise UsageError(f"module is {type(module).__name__}, expected what gx.load returns")
+
+
+def _has_kernels(module: ModuleOp) -> bool:
+    """Whether a module is lowered already."""
+    return any(op.name == "aicore.kernel" for op in module.body.block.ops)
 
 
 def _counts(module: ModuleOp) -> dict[str, int]:

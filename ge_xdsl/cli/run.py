@@ -20,6 +20,7 @@ from ge_xdsl.errors import CompileError, Location, UsageError
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
     from xdsl.ir import Operation
+    from xdsl.passes import ModulePass
 
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.interpreters.timing import Report
@@ -40,7 +41,7 @@ def parser() -> Parser:
         "Run a GE graph on arrays and show, save or compare its outputs. The line of an output has "
         "its name, shape, type and a digest of its values: equal digests are equal arrays.",
     )
-    made.add_argument("input", metavar="MODEL", help=f"{INPUTS} file, - for stdin")
+    made.add_argument("input", metavar="MODEL", nargs="?", help=f"{INPUTS} file, - for stdin")
     made.add_argument(
         "--input", dest="arrays", action="append", default=[], metavar="NAME=FILE.npy"
     )
@@ -51,7 +52,7 @@ def parser() -> Parser:
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
-        help="shape of an input; unknown dimensions are 1 without it",
+        help="shape of an input, or size of a symbolic dimension; unknown ones are 1 without it",
     )
     made.add_argument(
         "--level",
@@ -64,13 +65,32 @@ def parser() -> Parser:
         choices=("onnxruntime", "ge"),
         help="with onnxruntime (.onnx only), or with the graph as read, at level ge",
     )
-    made.add_optional("--cycles", "=json", "time per kernel and pipe (level aicore)")
+    made.add_argument(
+        "--checked",
+        action="store_true",
+        help="reads of what is not written, and out of bounds, are errors (level aicore, slow)",
+    )
+    made.add_optional(
+        "--cycles",
+        "=json|diff",
+        "time per kernel and pipe (level aicore); diff: and what the passes of -p save",
+    )
+    made.add_argument(
+        "--trace", metavar="FILE.json", help="write the pipes over time, for Perfetto or Chrome"
+    )
+    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
+    made.add_argument("--describe-target", metavar="NAME", help="every number of a chip")
     add_pipeline(made)
     return made
 
 
 def _main(argv: Sequence[str]) -> int:
     args = parser().read(argv)
+    if args.list_targets or args.describe_target is not None:
+        from ge_xdsl.cli import describe, output
+
+        output.print_text(describe.targets_answer(args))
+        return 0
     check_arguments(args)
     return Run(args).run()
 
@@ -79,10 +99,15 @@ def check_arguments(args: argparse.Namespace) -> None:
     """Raise UsageError for an empty input and for options that contradict each other."""
     if not args.input:
         raise UsageError("no model given, expected a file or -")
-    if args.cycles is not None and args.level == "ge":
-        raise UsageError("--cycles with --level ge, expected --level aicore")
-    if args.cycles not in (None, "", "json"):
-        raise UsageError(f"--cycles={args.cycles}, expected --cycles or --cycles=json")
+    for option in ("cycles", "trace"):
+        if getattr(args, option) is not None and args.level == "ge":
+            raise UsageError(f"--{option} with --level ge, expected --level aicore")
+    if args.checked and args.level != "aicore":
+        raise UsageError("--checked without --level aicore, expected both")
+    if args.cycles not in (None, "", "json", "diff"):
+        raise UsageError(f"--cycles={args.cycles}, expected --cycles, --cycles=json or =diff")
+    if args.cycles == "diff" and not args.pipelines:
+        raise UsageError("--cycles=diff without passes, expected some with -p")
     if args.compare == "onnxruntime" and not is_onnx(args):
         raise UsageError(f"--compare onnxruntime with '{args.input}', expected an .onnx file")
 
@@ -129,7 +154,7 @@ class Run:
         load_user_passes(args.load)
         self.passes = [item for text in args.pipelines for item in make_passes(text)]
         lowers = any(item.name == "convert-ge-to-aicore" for item in self.passes)
-        has_tiles = args.cycles is not None or lowers
+        has_tiles = args.cycles is not None or args.trace is not None or lowers
         self.level: str = args.level or ("aicore" if has_tiles else "ge")
         if lowers and self.level == "ge":
             raise UsageError("--level ge with convert-ge-to-aicore, expected --level aicore")
@@ -137,6 +162,7 @@ class Run:
             raise UsageError(f"--tile {self.session.tile} at level ge, expected --level aicore")
         warn_of_idle_files(args.load, self.passes, self.session)
         check_writable(args.save_outputs)
+        check_writable(args.trace)
         if args.save_outputs and same_file(args.save_outputs, args.input):
             raise UsageError(
                 f"--save-outputs {args.save_outputs} is the model, expected a new file"
@@ -165,9 +191,12 @@ class Run:
         inputs = arrays.gather_inputs(func, self.args.arrays, self.args.inputs, self.seed, shapes)
         assumed = arrays.assumed_shapes(func, inputs, shapes) if self.seed is not None else []
         report: Report | None = None
+        self.before: Report | None = None
         try:
             reference = self.reference(module, inputs)
-            self.compile(module, inputs)
+            if self.args.cycles == "diff":
+                self.before = self.price(module, inputs)
+            self.compile(module, inputs, self.passes)
             if self.level == "ge":
                 outputs = run_graph(module, inputs)
             else:
@@ -178,6 +207,8 @@ class Run:
             raise
         finally:
             show_messages(self.session)
+        if report is not None and self.args.trace is not None:
+            self.write_trace(module, report)
         return int(self.show(outputs, reference, report))
 
     def show(
@@ -211,30 +242,58 @@ class Run:
 
         from ge_xdsl.cli.failures import report as to_stderr
         from ge_xdsl.cli.output import print_text
-        from ge_xdsl.interpreters.timing import report_table
+        from ge_xdsl.interpreters.timing import difference_table, report_table
 
         text = "\n".join(lines)
         if self.args.cycles == "json":
             to_stderr(text)
             print_text(json.dumps(report.to_json(), indent=2) + "\n")
-        else:
-            print_text(f"{text}\n{report_table(report)}")
+            return
+        parts = [text, report_table(report)]
+        if self.before is not None:
+            parts.append(difference_table(self.before, report))
+        print_text("\n".join(parts))
+
+    def price(self, module: ModuleOp, inputs: Mapping[str, Array]) -> Report:
+        """What a graph costs before any pass runs; the module is left as it is."""
+        from ge_xdsl.interpreters.aicore import estimate
+
+        lowered = module.clone()
+        self.compile(lowered, inputs, [])
+        return estimate(lowered, self.session.target)
+
+    def write_trace(self, module: ModuleOp, report: Report) -> None:
+        """Write the trace of a report."""
+        import json
+
+        from ge_xdsl.cli.output import write_text
+        from ge_xdsl.interpreters.aicore import kernels_of
+        from ge_xdsl.interpreters.trace import trace
+        from ge_xdsl.targets import target
+
+        made = trace(report, kernels_of(module), target(self.session.target))
+        write_text(self.args.trace, json.dumps(made, separators=(",", ":")) + "\n")
 
     def shapes(self, module: ModuleOp) -> dict[str, tuple[int, ...]]:
-        """What `--shape` says, by input name."""
+        """What `--shape` says, by input name; it may name a symbolic dimension too."""
         from ge_xdsl.cli.arrays import split_entry
         from ge_xdsl.dialects.ge.graph import main_function
-        from ge_xdsl.dialects.ge.names import input_names
-        from ge_xdsl.passes.infer_shape import parse_dims
+        from ge_xdsl.dialects.ge.names import input_names, symbolic_dims
+        from ge_xdsl.passes.infer_shape import parse_dims, with_symbols
 
+        func = main_function(module)
+        symbols = dict.fromkeys(name for dims in symbolic_dims(func) for name in dims if name)
+        names = list(dict.fromkeys([*input_names(func), *symbols]))
         found: dict[str, tuple[int, ...]] = {}
         for entry in self.args.shape:
-            name, dims = split_entry(entry, input_names(main_function(module)), "--shape")
+            name, dims = split_entry(entry, names, "--shape")
             try:
                 found[name] = parse_dims(dims)
             except ValueError as error:
                 raise UsageError(f"--shape {entry}: {error}") from None
-        return found
+            if name in symbols and name not in input_names(func) and len(found[name]) != 1:
+                raise UsageError(f"--shape {entry}, expected one number for dimension '{name}'")
+        return with_symbols(func, found)
 
     def reference(self, module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array] | None:
         """The outputs to compare with, computed before any pass runs."""
@@ -246,7 +305,9 @@ class Run:
             return run_onnxruntime(self.args.input, inputs)
         return None
 
-    def compile(self, module: ModuleOp, inputs: Mapping[str, Array]) -> None:
+    def compile(
+        self, module: ModuleOp, inputs: Mapping[str, Array], asked: Sequence[ModulePass]
+    ) -> None:
         """Make the shapes static, run the passes asked for, and lower for level aicore."""
         from ge_xdsl.cli import source
         from ge_xdsl.cli.compile import run_passes
@@ -255,7 +316,7 @@ class Run:
         from ge_xdsl.passes.infer_shape import GeInferShapePass, set_input_shapes
         from ge_xdsl.passes.pipeline import make_passes
 
-        passes = list(self.passes)
+        passes = list(asked)
         if self.level == "aicore":
             set_input_shapes(main_function(module), {n: a.shape for n, a in inputs.items()})
             passes.insert(0, GeInferShapePass())
@@ -273,7 +334,8 @@ class Run:
         from ge_xdsl.dialects.ge.names import output_names
         from ge_xdsl.interpreters.aicore import run
 
-        outputs, report = run(module, inputs, self.session.target)
+        target, checked = self.session.target, self.args.checked
+        outputs, report = run(module, inputs, target, checked=checked)
         return dict(zip(output_names(main_function(module)), outputs, strict=True)), report
 
 

@@ -211,7 +211,23 @@ class Kernel(VectorMethods):
         to the two vector cores of an AI core. `start` is where the first tile begins. A Dim as
         extent stands for its length.
         """
-        one = isinstance(step, int)
+        loop = self._loop(extent, step, over, start, strips)
+        dims = tuple(Dim(self, loop.origin(k), loop.length(k)) for k in range(len(steps)))
+        outer, self.block = self.block, loop.body
+        try:
+            yield dims[0] if isinstance(step, int) else dims
+        finally:
+            self.block = outer
+
+    def _loop(
+        self,
+        extent: Index | Dim | Sequence[Index],
+        step: int | Sequence[int],
+        over: str,
+        start: Index | Sequence[Index],
+        strips: int,
+    ) -> ForOp:
+        """The op of a loop, verified."""
         steps = [step] if isinstance(step, int) else list(step)
         extents = [_length(e) for e in _listed(extent, len(steps))]
         starts = _listed(start, len(steps))
@@ -231,12 +247,7 @@ class Kernel(VectorMethods):
         )
         self.add(loop)
         self._verify_loop(loop)
-        dims = tuple(Dim(self, loop.origin(k), loop.length(k)) for k in range(len(steps)))
-        outer, self.block = self.block, loop.body
-        try:
-            yield dims[0] if one else dims
-        finally:
-            self.block = outer
+        return loop
 
     def _verify_loop(self, loop: ForOp) -> None:
         try:

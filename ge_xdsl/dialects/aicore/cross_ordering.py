@@ -64,7 +64,11 @@ class _Buffer:
 
 
 def check_cross_order(kernel: KernelOp) -> None:
-    """Raise CompileError for the first two accesses that are not ordered, or a wrong flag."""
+    """Raise CompileError for the first two accesses that are not ordered, or a wrong flag.
+
+    X1: overlapping accesses of a workspace, one of them a write, are ordered. X2: no core waits
+    for ever. X3: every flag that is set is waited for. X4: a flag is set at most 15 times before.
+    """
     _Proof(kernel).run()
 
 

@@ -33,7 +33,12 @@ def check(module: ModuleOp, target: Target) -> None:
 
 
 def check_kernel(kernel: KernelOp, target: Target) -> None:
-    """Raise CompileError unless the kernel fits the target's cores and memories."""
+    """Raise CompileError unless the kernel fits the target's cores and memories.
+
+    K1: no more cores than the chip has. K2: instructions on pipes of the core that runs them.
+    K3: instructions and paths that the architecture has. K4: L0A in the chip's layout. K5: the
+    buffers in use at one time fit their memory. K6: what has flags is ordered by them.
+    """
     subject = f"aicore.kernel @{kernel.sym_name}"
     have = target.cores("cube" if kernel.core == "mix" else kernel.core)
     if kernel.blocks > have:

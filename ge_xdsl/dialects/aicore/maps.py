@@ -19,6 +19,8 @@ from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, Tile, padded
 from ge_xdsl.targets.cost import Work
 
+LOAD3D_LIMITS = {"stride": 63, "kernel": 255, "dilation": 255}
+"""The largest numbers of the im2col load [ARCH]."""
 LANES = 8
 """Channels of a pixel on the vector core."""
 
@@ -139,7 +141,8 @@ class Load3dOp(MapInstruction):
     """L1 -> L0A: rows m.. and columns k.. of the im2col matrix of the map in L1.
 
     m counts from the start of the output, k from the first channel block in L1; both k and its
-    size are multiples of C0. C1: one element type. C2: the sizes fit L0A.
+    size are multiples of C0. C1: one element type. C2: the sizes fit L0A. C3: strides of at most
+    63, kernels and dilations of at most 255.
     """
 
     name = "aicore.load3d"
@@ -155,6 +158,9 @@ class Load3dOp(MapInstruction):
                 f"elements are {src.element} and {dst.element}, expected one element type"
             )
         self.check_fits("dst", self.sizes)  # C2
+        for name, most in LOAD3D_LIMITS.items():
+            if max(self.option(name)) > most:  # C3
+                raise VerifyException(f"{name} is {self.option(name)}, expected at most {most}")
 
     def work(self, sizes: Sequence[int]) -> Work:
         dst, geometry = self.tile_type("dst"), self.geometry

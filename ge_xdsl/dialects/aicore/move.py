@@ -22,6 +22,10 @@ L2_HINT = ("normal", "bypass")
 """Whether what a copy reads stays in L2; data that is read once need not push out other data."""
 
 
+ND2NZ_LIMITS = (16384, 65535)
+"""The most rows and columns of one copy to L1 [ARCH]."""
+
+
 class Copy(Instruction):
     """dst[:r, :c] = src[...]: one element type, a window in the larger tile.
 
@@ -40,7 +44,8 @@ class Copy(Instruction):
 class CopyGmL1Op(Copy):
     """GM -> L1. A row-major matrix is cut into the blocks of layout nz on the way (nd2nz).
 
-    Weights in layout zn are copied as they are. C3: zn goes to zn, nd to the others.
+    Weights in layout zn are copied as they are. C3: zn goes to zn, nd to the others. C4: at most
+    16384 rows and 65535 columns.
     """
 
     name = "aicore.copy_gm_l1"
@@ -55,6 +60,9 @@ class CopyGmL1Op(Copy):
         src, dst = self.tile_type("src").layout, self.tile_type("dst").layout
         if (src == "zn") != (dst == "zn"):  # C3
             raise VerifyException(f"layouts are {src} and {dst}, expected zn for both or neither")
+        for dim, most in zip(self.tile_type("dst").shape, ND2NZ_LIMITS, strict=True):
+            if dim > most:  # C4
+                raise VerifyException(f"copies up to {dim} at once, expected at most {most}")
 
     def work(self, sizes: Sequence[int]) -> Work:
         rows, cols = sizes

@@ -74,7 +74,13 @@ def dynamic_count(static: Attribute | None) -> int:
 
 
 class Instruction(Operation, Located):
-    """One instruction of a pipe on tiles. A subclass declares what is listed here."""
+    """One instruction of a pipe on tiles. A subclass declares what is listed here.
+
+    I1: the operands are tiles, then indices. I2: a tile has two dimensions, more only in gm.
+    I3: each tile is in a memory and a layout that the instruction reaches. I4: the options are
+    known, and words among those allowed. I5: as many sizes as the instruction has. I6: an offset
+    per dimension of the tile with the window. I7: known sizes are at least 1 and fit.
+    """
 
     traits = traits_def()
     pipe: ClassVar[str]

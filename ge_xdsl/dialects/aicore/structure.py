@@ -121,6 +121,10 @@ class ForOp(Operation, Located):
     `strips of w` they go through w rows of the last two dimensions at a time, row by row within
     a column, so that what a strip of rows needs stays in L2. With `over subcores` they are dealt
     to the two vector cores of an AI core in the same way.
+
+    C1: one extent, step and base per dimension, extents and steps at least 1. C2: over cores only
+    at the top level, from 0, with constant extents. C3: strips of two dimensions over cores.
+    C4: over subcores only in a vector section.
     """
 
     name = "aicore.for"
@@ -215,7 +219,7 @@ class ForOp(Operation, Located):
             raise VerifyException("runs over cores inside a loop, expected the kernel's top level")
         if self.over_subcores and self.over_cores:
             raise VerifyException("runs over cores and subcores, expected one of them")
-        if self.over_subcores and section_kind(self) != "vector":
+        if self.over_subcores and not _in_vector_section(self):  # C4
             raise VerifyException("runs over subcores, expected it in a vector section")
 
     def print(self, printer: Printer) -> None:
@@ -348,6 +352,13 @@ def bodies_of(kernel: KernelOp) -> list[Block]:
     return [section.body for section in kernel.sections] if kernel.core == "mix" else [kernel.body]
 
 
+def _in_vector_section(op: Operation) -> bool:
+    parent = op.parent_op()
+    while parent is not None and not isinstance(parent, SectionOp):
+        parent = parent.parent_op()
+    return parent is not None and parent.core == "vector"
+
+
 def section_kind(op: Operation) -> str:
     """The kind of core that runs an op: its section's, or its kernel's."""
     parent: Operation | None = op
@@ -364,7 +375,9 @@ class KernelOp(Operation, Located):
     The last `outputs` arguments are written, the others read. A `synced` kernel has the flags
     that order its pipes; for one without, each instruction is taken to wait for its buffers. The
     `blocks` of a mixed kernel are cube cores with two vector cores each, and its instructions
-    stand in one section per kind.
+    stand in one section per kind. C1: arguments are tiles in gm. C2: cube, vector or mix. C3: at
+    least one core. C4: as many outputs as there are arguments, at most. C5: a mixed kernel has one
+    section per kind, and loops and buffers stand in them.
     """
 
     name = "aicore.kernel"
@@ -427,7 +440,8 @@ class KernelOp(Operation, Located):
 
     def _check_sections(self) -> None:
         kinds = [section.core for section in self.sections]
-        if sorted(kinds) != ["cube", "vector"]:
+        known = all(kind in ("cube", "vector") for kind in kinds)
+        if known and sorted(kinds) != ["cube", "vector"]:
             have = " and ".join(kinds) or "none"
             raise VerifyException(f"has sections {have}, expected one cube and one vector")
         for op in self.body.ops:
@@ -489,6 +503,7 @@ class LaunchOp(Operation, Located):
 
     Shapes may differ from the tiles' (a tensor is seen as a tile of the same elements in the
     same order), the number of elements may not. `for` names the GE nodes that it computes.
+    C1: it names a kernel.
     """
 
     name = "aicore.launch"
