@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def answer(args: argparse.Namespace) -> str:
-    """The text for --describe, --list-passes, --list-targets and --coverage."""
+    """The text for --describe, --describe-target, --list-passes, --list-targets and --coverage."""
     from ge_xdsl.passes import table
 
     parts: list[str] = []
@@ -28,12 +28,23 @@ def answer(args: argparse.Namespace) -> str:
 
         load_user_passes(args.load)
         parts.append(passes_text() + user_passes_text())
-    if args.list_targets:
-        parts.append(targets_text())
+    if args.list_targets or args.describe_target is not None:
+        parts.append(targets_answer(args))
     if args.coverage is not None:
         from ge_xdsl.cli.coverage import coverage_text
 
         parts.append(coverage_text(args.coverage))
+    return "\n".join(parts)
+
+
+def targets_answer(args: argparse.Namespace) -> str:
+    """The text for --list-targets and --describe-target."""
+    from ge_xdsl.targets import target
+    from ge_xdsl.targets.fields import describe
+
+    parts = [targets_text()] if args.list_targets else []
+    if args.describe_target is not None:
+        parts.append(describe(target(args.describe_target)))
     return "\n".join(parts)
 
 

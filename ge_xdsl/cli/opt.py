@@ -65,6 +65,7 @@ def parser() -> Parser:
         "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
     )
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
+    made.add_argument("--describe-target", metavar="NAME", help="every number of a chip")
     return made
 
 
@@ -98,7 +99,8 @@ def add_reports(made: Parser) -> None:
 
 def _main(argv: Sequence[str]) -> int:
     args = parser().read(argv)
-    if args.describe or args.list_passes or args.list_targets or args.coverage is not None:
+    asks = (args.describe, args.list_passes, args.list_targets, args.describe_target is not None)
+    if any(asks) or args.coverage is not None:
         from ge_xdsl.cli import describe, output
 
         output.print_text(describe.answer(args))

@@ -429,6 +429,7 @@ class CoreTime:
             yield
         left = count - WARM - MEASURED
         periods = left // MEASURED
+        end = self.end
         shift = self.meeting.shift(number, periods * MEASURED)
         for values in (self.free, self.done, self.last_start, *self.written, *self.read):
             for k in range(len(values)):
@@ -439,6 +440,7 @@ class CoreTime:
             self.busy[pipe] += periods * (busy - before.busy[pipe])
         for path, moved in now.traffic.items():
             self.traffic[path] += periods * (moved - before.traffic.get(path, 0.0))
+        self.note_skip(end, shift, periods * MEASURED)
         for _ in range(left % MEASURED):
             yield from self.block(step.body)
 
@@ -482,9 +484,13 @@ class CoreTime:
                 for k in range(count):
                     values[(place + k) % count] += shift if next(moved) else 0.0
         self._skip_flags(times, now, last, [shift if move else 0.0 for move in moved])
+        self.note_skip(before, shift, times)
+
+    def note_skip(self, start: float, shift: float, times: int) -> None:
+        """Note iterations like those before, for a trace."""
         if self.events is not None:
             args: dict[str, object] = {"repeats": times}
-            self.events.append(Event(-1, "equal iterations", before, before + shift, args))
+            self.events.append(Event(-1, "equal iterations", start, start + shift, args))
 
     def _skip_flags(
         self, times: int, now: Snapshot, last: Snapshot, shifts: Sequence[float]

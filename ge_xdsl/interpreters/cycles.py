@@ -105,11 +105,20 @@ def waves(kernel: KernelOp, target: Target) -> int:
 
 
 def simulate(
-    kernel: KernelOp, target: Target, traffic: Traffic, core: int, events: bool = False
+    kernel: KernelOp,
+    target: Target,
+    traffic: Traffic,
+    core: int,
+    events: bool = False,
+    cuts: bool = True,
 ) -> list[CoreTime]:
-    """One core run to its end; for a mixed kernel a cube core and one of its vector cores."""
-    for cuts in (not events, False):
-        cores = _cores(kernel, target, traffic, core, Meeting(cuts=cuts))
+    """One core run to its end; for a mixed kernel a cube core and one of its vector cores.
+
+    With `events` they note what their pipes do. Without `cuts` no loop in which cores wait for
+    each other is cut short.
+    """
+    for cut in (cuts, False):
+        cores = _cores(kernel, target, traffic, core, Meeting(cuts=cut))
         for item in cores:
             item.events = [] if events else None
         if run_together(cores):

@@ -11,13 +11,36 @@ PIPES = ("S", "MTE2", "MTE1", "M", "FIX", "V", "MTE3")
 """The in-order pipes of a core, in the order data meets them."""
 
 
+ALL_PIPES = (*PIPES, *(f"AIV.{pipe}" for pipe in PIPES))
+"""Those, and those of the vector cores of a mixed kernel."""
+PIPE_WORK = {
+    "S": "scalar unit",
+    "MTE2": "copies from GM",
+    "MTE1": "loads to L0",
+    "M": "cube unit",
+    "FIX": "fixpipe, results to GM",
+    "V": "vector unit",
+    "MTE3": "copies to GM",
+}
+"""Pipe -> what it does."""
+LIMITS = {
+    "launch": "the launch takes longer than the work",
+    "HBM": "bandwidth of HBM",
+    "latency": "pipes wait for each other",
+}
+"""Bound that is no pipe -> in words."""
+
+
 @dataclass(frozen=True, slots=True)
 class KernelTiming:
     """The predicted time of one launch of a kernel.
 
     `cycles` is the time on the device without the launch, `us` is launch + cycles / clock.
-    `busy` has the busy cycles of each pipe of the most loaded core, `hbm_bytes` the traffic to
-    HBM of all cores together, `bound` what the time is spent on: a pipe, HBM, latency or launch.
+    `busy` has the busy cycles of each pipe of the most loaded core (in a mixed kernel those of a
+    vector core as `AIV.V` and so on), `hbm_bytes` the traffic to HBM of all cores together,
+    `bound` what the time is spent on: a pipe, HBM, latency or launch. `core_us` and `hbm_us` are
+    the times that the core and HBM would take alone, `roofline_us` one that no schedule can beat.
+    `bytes` has the bytes of HBM and L2 (all cores), and of the paths of the most loaded core.
     """
 
     name: str
@@ -44,11 +67,25 @@ class KernelTiming:
             "blocks": self.blocks,
             "cycles": round(self.cycles, 1),
             "us": round(self.us, 3),
-            "launch_us": self.launch_us,
+            "launch_us": round(self.launch_us, 3),
             "busy_cycles": {pipe: round(value, 1) for pipe, value in self.busy.items()},
             "hbm_bytes": self.hbm_bytes,
             "bound": self.bound,
+            "limit": self.limit,
+            "core_us": round(self.core_us, 3),
+            "hbm_us": round(self.hbm_us, 3),
+            "roofline_us": round(self.roofline_us, 3),
+            "bytes": {level: round(count) for level, count in self.bytes.items()},
         }
+
+    @property
+    def limit(self) -> str:
+        """What limits the kernel, in words."""
+        if self.bound in LIMITS:
+            return LIMITS[self.bound]
+        pipe = self.bound.removeprefix("AIV.")
+        busy = 100 * self.busy.get(self.bound, 0.0) / max(self.cycles, 1.0)
+        return f"{PIPE_WORK.get(pipe, pipe)}: busy {busy:.0f} % of the time"
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +132,22 @@ class Report:
 def report_table(report: Report) -> str:
     """The report as a text table: one row per kernel, those that take longest in all first.
 
-    `us` is one launch, `total` all launches of the kernel, busy time is in per cent of the
-    kernel's cycles.
+    `us` is one launch, `total` all launches of the kernel, `roof` the bound that no schedule can
+    beat in per cent of `us`, MB are those of one launch, busy time is in per cent of the kernel's
+    cycles.
     """
-    pipes = [p for p in PIPES if any(k.busy.get(p) for k in report.kernels)]
+    pipes = [p for p in ALL_PIPES if any(k.busy.get(p) for k in report.kernels)]
     head = ["kernel", "launches", "core", "total us", "share", "us", "cycles", "bound"]
+    head += ["roof %", "HBM MB", "L2 MB"]
     rows = [[*head, *(f"{p} %" for p in pipes)]]
     for kernel, count in by_time(report.kernels):
         total = kernel.us * count
         cells = [kernel.name, str(count), f"{kernel.core}*{kernel.blocks}", f"{total:.2f}"]
         cells += [f"{total / max(report.us, 1e-9):.0%}", f"{kernel.us:.2f}"]
         cells += [f"{kernel.cycles:.0f}", kernel.bound]
+        moved = kernel.bytes.get("l2_read", 0.0) + kernel.bytes.get("l2_written", 0.0)
+        cells += [f"{100 * kernel.roofline_us / max(kernel.us, 1e-9):.0f}"]
+        cells += [f"{kernel.hbm_bytes / 1e6:.2f}", f"{moved / 1e6:.2f}"]
         busy = (100 * kernel.busy.get(p, 0) / max(kernel.cycles, 1) for p in pipes)
         rows.append([*cells, *(f"{percent:.0f}" for percent in busy)])
     lines = [f"target {report.target}", *aligned(rows, left=(0, 2, 7))]
@@ -117,6 +159,31 @@ def report_table(report: Report) -> str:
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")
+    return "\n".join(lines) + "\n"
+
+
+def difference_table(before: Report, after: Report) -> str:
+    """What the graph costs before and after passes, and the kernels that came and went.
+
+    Kernels with one name, time and number of launches on both sides are counted, not listed.
+    """
+    old, new = (Counter((k.name, round(k.us, 3)) for k in r.kernels) for r in (before, after))
+    kept = sum((old & new).values())
+    lines = [f"kernels in both: {kept}"] if kept else []
+    for word, part in (("gone", old - new), ("new", new - old)):
+        for (name, us), count in sorted(part.items(), key=lambda item: (-item[0][1], item[0])):
+            lines.append(f"{word}: {count} x {name}, {us:.2f} us")
+    pairs = (
+        ("launches", len(before.kernels), len(after.kernels)),
+        ("HBM MB", *(sum(k.hbm_bytes for k in r.kernels) / 1e6 for r in (before, after))),
+        ("us", before.us, after.us),
+    )
+    for what, a, b in pairs:
+        saved = 100 * (1 - b / a) if a else 0.0
+        lines.append(f"{what}: {a:.6g} before, {b:.6g} after, {saved:.1f} % saved")
+    untimed = [sum(r.calls.values()) for r in (before, after)]
+    if any(untimed):
+        lines.append(f"ops that are not timed: {untimed[0]} before, {untimed[1]} after")
     return "\n".join(lines) + "\n"
 
 

@@ -121,7 +121,8 @@ def test_a_kernel_runs_and_is_reported():
     assert report.to_json()["kernels"][0]["busy_cycles"].keys() == {"MTE2", "V", "MTE3"}
     lines = report_table(report).splitlines()
     assert lines[0] == "target Ascend910B1"
-    head = "kernel launches core total us share us cycles bound MTE2 % V % MTE3 %"
+    head = "kernel launches core total us share us cycles bound roof % HBM MB L2 MB"
+    head += " MTE2 % V % MTE3 %"
     assert " ".join(lines[1].split()) == head
     assert lines[2].split()[:3] == ["k", "1", "vector*2"]
     assert lines[3].startswith("total ")

@@ -237,7 +237,11 @@ def save(folder):
         (["--shape", "x=2xa"], 2, "--shape x=2xa: shape is '2xa', expected dimensions such as"),
         (["--shape", "y=2"], 2, "--shape: no graph input 'y'"),
         (["--random-inputs=a"], 2, "--random-inputs=a, expected a seed of 0 or more"),
-        (["--cycles=xml"], 2, "--cycles=xml, expected --cycles or --cycles=json"),
+        (["--cycles=xml"], 2, "--cycles=xml, expected --cycles, --cycles=json or =diff"),
+        (["--cycles=diff"], 2, "--cycles=diff without passes, expected some with -p"),
+        (["--trace", "t.json", "--level", "ge"], 2, "--trace with --level ge, expected --level ai"),
+        (["--trace", "no/dir/t.json"], 1, "no/dir/t.json"),
+        (["--describe-target", "Ascend910B5"], 2, "unknown target 'Ascend910B5', did you mean"),
         (["--cycles", "--level", "ge"], 2, "--cycles with --level ge, expected --level aicore"),
         (
             ["--random-inputs", "-p", "ge-compile", "--level", "ge"],
