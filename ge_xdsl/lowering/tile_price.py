@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, padded
-from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling
+from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling, fewest_cores
 from ge_xdsl.targets.cost import Work, ceil_div, cost, row_loss
 from ge_xdsl.targets.target import Target
 
@@ -373,8 +373,7 @@ def tiles_of(shape: ProductShape, t: MatmulTiling) -> int:
 
 def cores_of(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
     """The fewest cores that do the tiles in as many rounds as all cores would."""
-    count = tiles_of(shape, t)
-    return ceil_div(count, ceil_div(count, target.cube_cores))
+    return fewest_cores(tiles_of(shape, t), target.cube_cores)
 
 
 def tile_key(t: MatmulTiling) -> tuple[int, ...]:

@@ -10,7 +10,6 @@ Of equally fast tilings the first by `tile_key` is taken.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import TypeAlias
@@ -20,6 +19,7 @@ from ge_xdsl.dialects.aicore.types import padded
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
+from ge_xdsl.lowering.remembered import Remembered
 from ge_xdsl.lowering.sync import sync_kernel
 from ge_xdsl.lowering.tile_choice import Choice, cut
 from ge_xdsl.lowering.tile_price import (
@@ -55,10 +55,7 @@ WORTH = 0.01
 """Share of the time that an estimate must promise before the timing model is asked."""
 ALIKE = 1e-6
 """Relative difference of two times that counts as none."""
-KEPT = 4096
-"""Results that are remembered."""
-
-_KNOWN: OrderedDict[tuple[object, Choice | None, int], tuple[Target, MatmulTiling]] = OrderedDict()
+_KNOWN: Remembered[MatmulTiling] = Remembered()
 
 
 def best_tiling(
@@ -70,17 +67,11 @@ def best_tiling(
     Raises CompileError when no tiling fits.
     """
     product, shape = what
-    key = (product, tile, id(target))
-    found = _KNOWN.get(key)
-    if found is not None and found[0] is target:
-        _KNOWN.move_to_end(key)
-        return found[1]
+    found = _KNOWN.get((product, tile), target)
+    if found is not None:
+        return found
     among = finalists(shape, target) if tile is None else with_tile(shape, tile, target)
-    best = fastest(among, target, build)
-    _KNOWN[key] = (target, best)
-    if len(_KNOWN) > KEPT:
-        _KNOWN.popitem(last=False)
-    return best
+    return _KNOWN.put((product, tile), target, fastest(among, target, build))
 
 
 def plain_tiling(shape: Shape, target: Target) -> MatmulTiling:

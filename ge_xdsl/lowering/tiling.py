@@ -240,21 +240,33 @@ ALWAYS = (-1, 1 << 30)
 """The life of a tile that is never free."""
 
 
+def fewest_cores(count: int, cores: int) -> int:
+    """The fewest cores that do `count` tiles in as many rounds as all cores would.
+
+    Each core that starts takes time.
+    """
+    return ceil_div(count, ceil_div(count, cores))
+
+
 def vector_tiling(
-    shape: Sequence[int], slots: Sequence[Slot] | Slots, target: Target, whole: str = ""
+    shape: Sequence[int],
+    slots: Sequence[Slot] | Slots,
+    target: Target,
+    whole: str = "",
+    limit: int = MAX_VECTOR_TILE,
 ) -> tuple[int, int]:
     """Rows and columns of the tile; `shape` ends with them and loops over what is before.
 
-    With `whole` the tile has all `rows` or all `cols`. Raises CompileError when not even a tile of
-    one row of `LINE` elements fits, or one of a whole row or column.
+    The tile has at most `limit` elements, and with `whole` all `rows` or all `cols`. Raises
+    CompileError when not even a tile of one row of `LINE` elements fits, or one of a whole row or
+    column.
     """
     rows, cols = shape[-2:]
     lead = prod(shape[:-2])
     room = slots if isinstance(slots, Slots) else Slots(slots)
     if whole:
-        return _whole_tiling(lead, rows, cols, room, target, whole)
+        return _whole_tiling((lead, rows, cols), room, target, whole, limit)
     capacity = target.capacity("ub")
-    limit = MAX_VECTOR_TILE
     tile = _cut(rows, cols, lead, limit, target.vector_cores)
     while room.bytes(*tile, capacity) > capacity:
         if limit <= LINE:
@@ -268,14 +280,15 @@ def vector_tiling(
 
 
 def _whole_tiling(
-    lead: int, rows: int, cols: int, slots: Slots, target: Target, whole: str
+    shape: tuple[int, int, int], slots: Slots, target: Target, whole: str, limit: int
 ) -> tuple[int, int]:
     """The largest tile of whole rows (or columns) that fits, cut to give all cores the same."""
+    lead, rows, cols = shape
     capacity = target.capacity("ub")
     by_rows = whole == "cols"
     length, count, step = (cols, rows, 1) if by_rows else (rows, cols, BLOCK)
     share = ceil_div(lead * count, target.vector_cores)
-    size = min(count, share, max(1, MAX_VECTOR_TILE // length))
+    size = min(count, share, max(1, limit // length))
     size = min(count, padded(ceil_div(count, ceil_div(count, size)), step))
     while True:
         tile = (size, cols) if by_rows else (rows, size)

@@ -35,8 +35,12 @@ from ge_xdsl.dialects.aicore.vector import (
     VunaryOp,
 )
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.buffers import Program, Step, assign, with_lives
-from ge_xdsl.lowering.tiling import Slot, vector_tiling
+from ge_xdsl.lowering.placement import place_kernel
+from ge_xdsl.lowering.remembered import Remembered
+from ge_xdsl.lowering.tiling import BUFFERS, MAX_VECTOR_TILE, Slot, fewest_cores, vector_tiling
+from ge_xdsl.targets.cost import ceil_div
 from ge_xdsl.targets.target import Target
 
 VECTOR_OPS: dict[str, type[Instruction]] = {
@@ -79,14 +83,60 @@ class Chain:
         return ("vector", self.program.key(), *shapes)
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The slot of each value, the slots, and the rows and columns of a tile."""
+
+    slot_of: Sequence[int]
+    slots: Sequence[Slot]
+    tile: tuple[int, int]
+
+
+SMALLER = (2, 4)
+"""Parts of the largest tile that are tried, the next one only if the one before is faster."""
+WORTH = 0.005
+"""Share of the time that a smaller tile has to save."""
+
+_KNOWN: Remembered[Plan] = Remembered()
+
+
 def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
-    """The kernel of a chain."""
-    slot_of, slots, (rows, cols) = plan(chain, target)
-    steps = (*(1 for _ in chain.shape[:-2]), rows, cols)
+    """The kernel of a chain, with the tile that the timing model says is the fastest."""
+    return planned_kernel(name, chain, fastest_plan(chain, target), target)
+
+
+def fastest_plan(chain: Chain, target: Target) -> Plan:
+    """The plan with the largest tile, or with a part of it that is faster; remembered."""
+    found = _KNOWN.get(chain.key(), target)
+    if found is not None:
+        return found
+    best = plan(chain, target)
+    least = predicted(chain, best, target)
+    for part in SMALLER:
+        other = plan(chain, target, MAX_VECTOR_TILE // part)
+        if other == best:
+            continue
+        time = predicted(chain, other, target)
+        if time > least * (1 - WORTH):
+            break
+        best, least = other, time
+    return _KNOWN.put(chain.key(), target, best)
+
+
+def predicted(chain: Chain, made: Plan, target: Target) -> float:
+    """Microseconds of a chain's kernel, its buffers placed."""
+    kernel = planned_kernel("candidate", chain, made, target)
+    place_kernel(kernel, target)
+    return time_kernel(kernel, target).us
+
+
+def planned_kernel(name: str, chain: Chain, made: Plan, target: Target) -> KernelOp:
+    """The kernel of a chain with the tile of a plan, on the fewest cores that are as fast."""
+    steps = (*(1 for _ in chain.shape[:-2]), *made.tile)
     count = 1
     for dim, step in zip(chain.shape, steps, strict=True):
-        count *= -(-dim // step)
-    blocks = min(count, target.vector_cores)
+        count *= ceil_div(dim, step)
+    blocks = fewest_cores(count, target.vector_cores)
     program = chain.program
     shapes = [*chain.operand_shapes, *chain.result_shapes]
     elements = [program.values[v].element for v in (*program.inputs, *program.outputs)]
@@ -98,27 +148,30 @@ def vector_kernel(name: str, chain: Chain, target: Target) -> KernelOp:
     names = [*(f"d{i}" for i in range(len(steps) - 2)), "r", "c"]
     loop = ForOp.make(chain.shape, steps, names, over_cores=True)
     block.add_op(loop)
-    _Body(loop, chain, slot_of, slots, (rows, cols)).fill(block)
+    _Body(loop, chain, made.slot_of, made.slots, made.tile).fill(block)
     return KernelOp.make(name, "vector", blocks, len(chain.result_shapes), block)
 
 
-def plan(chain: Chain, target: Target) -> tuple[list[int], list[Slot], tuple[int, int]]:
-    """The slot of each value, the slots, and the tile of a chain.
+def plan(chain: Chain, target: Target, limit: int = MAX_VECTOR_TILE) -> Plan:
+    """The plan of a chain with the largest tile of at most `limit` elements.
 
     Whole rows that do not fit with two buffers for each operand and result get one. Raises
     CompileError when no tile fits.
     """
     program = chain.program
-    slot_of, slots = assign(program)
-    room = with_lives(program, slot_of, slots)
     try:
-        return slot_of, slots, vector_tiling(chain.shape, room, target, program.whole)
+        return _plan(chain, target, limit, BUFFERS)
     except CompileError:
         if not program.whole:
             raise
-    slot_of, slots = assign(program, 1)
+    return _plan(chain, target, limit, 1)
+
+
+def _plan(chain: Chain, target: Target, limit: int, buffers: int) -> Plan:
+    program = chain.program
+    slot_of, slots = assign(program, buffers)
     room = with_lives(program, slot_of, slots)
-    return slot_of, slots, vector_tiling(chain.shape, room, target, program.whole)
+    return Plan(slot_of, slots, vector_tiling(chain.shape, room, target, program.whole, limit))
 
 
 class _Body:
