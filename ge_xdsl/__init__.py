@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ge_xdsl.compat.ge.passes.stage import StageReport
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.interpreters.timing import Report
-    from ge_xdsl.kernel.builder import Kernel
+    from ge_xdsl.kernels.builder import Kernel
 
 __version__ = "0.1.0"
 
@@ -237,7 +237,7 @@ def kernel(name: str, core: str = "vector", blocks: int = 1) -> Kernel:
 
     `docs/kernels.md` tells its methods; `build` gives a program to run, check and price.
     """
-    from ge_xdsl.kernel.builder import Kernel
+    from ge_xdsl.kernels.builder import Kernel
 
     return Kernel(name, core, blocks)
 

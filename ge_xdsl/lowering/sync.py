@@ -56,17 +56,18 @@ def insert_sync(module: ModuleOp) -> None:
 
 
 def sync_kernel(kernel: KernelOp, thorough: bool = True) -> None:
-    """Insert the flags of one kernel, and barriers between its loops.
+    """Insert the flags of one kernel, and barriers between its loops and what is outside of them.
 
     If not `thorough`, flags stay that others may do for.
     """
     kernel.properties["synced"] = UnitAttr()
     for body in bodies_of(kernel):
-        loops = [op for op in body.ops if isinstance(op, ForOp)]
-        for k, loop in enumerate(loops):
+        items = [op for op in body.ops if isinstance(op, ForOp | Instruction)]
+        for k, item in enumerate(items):
             if k:
-                body.insert_op_before(PipeBarrierOp.make(ALL), loop)
-            _Sync(kernel, loop).run(thorough)
+                body.insert_op_before(PipeBarrierOp.make(ALL), item)
+            if isinstance(item, ForOp):
+                _Sync(kernel, item).run(thorough)
 
 
 class _Sync:

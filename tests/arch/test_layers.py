@@ -33,8 +33,8 @@ LAYERS["patterns"] = {"pattern"}
 LAYERS["compat"] = {*LAYERS["passes"], "passes"}
 LAYERS["cli"] = {*LAYERS["compat"], "compat", "door"}
 LAYERS["universe"] = {*LAYERS["cli"], "cli"}
-LAYERS["kernel"] = {"errors", "targets", "dialects", "lowering", "interpreters"}
-LAYERS["door"] = {*LAYERS["compat"], "compat", "universe", "pytest_plugin", "kernel"}
+LAYERS["kernels"] = {"errors", "targets", "dialects", "lowering", "interpreters"}
+LAYERS["door"] = {*LAYERS["compat"], "compat", "universe", "pytest_plugin", "kernels"}
 LAYERS["torch_backend"] = {*LAYERS["compat"], "door"}
 LAYERS["pytest_plugin"] = {"door", "passes", "compat"}
 """Package -> the packages of the project that it may import. `door` is `ge_xdsl/__init__.py`."""

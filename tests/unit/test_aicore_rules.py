@@ -1,4 +1,4 @@
-"""Every rule of the aicore dialect is broken on purpose, every op printed, and the table current."""
+"""Every rule of the aicore dialect is broken on purpose, every op printed, the table current."""
 
 from pathlib import Path
 

@@ -13,7 +13,7 @@ from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.types import Tile, tile_of
 
 if TYPE_CHECKING:
-    from ge_xdsl.kernel.builder import Kernel
+    from ge_xdsl.kernels.builder import Kernel
 
 Sizes: TypeAlias = tuple[Index, Index]
 """Valid rows and columns of a tile: numbers, or lengths of loops."""

@@ -44,9 +44,9 @@ from ge_xdsl.dialects.ge.types import Tensor
 from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError, Location, UsageError
 from ge_xdsl.interpreters.tiles import DATA_TYPES
-from ge_xdsl.kernel.program import KernelProgram
-from ge_xdsl.kernel.values import Buffer, Channel, Dim, Global, Sizes, Window, sum_op
-from ge_xdsl.kernel.vector import VectorMethods
+from ge_xdsl.kernels.program import KernelProgram
+from ge_xdsl.kernels.values import Buffer, Channel, Dim, Global, Sizes, Window, sum_op
+from ge_xdsl.kernels.vector import VectorMethods
 from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import insert_sync
 from ge_xdsl.targets import Target, target
@@ -212,7 +212,7 @@ class Kernel(VectorMethods):
         extent stands for its length.
         """
         loop = self._loop(extent, step, over, start, strips)
-        dims = tuple(Dim(self, loop.origin(k), loop.length(k)) for k in range(len(steps)))
+        dims = tuple(Dim(self, loop.origin(k), loop.length(k)) for k in range(len(loop.steps)))
         outer, self.block = self.block, loop.body
         try:
             yield dims[0] if isinstance(step, int) else dims

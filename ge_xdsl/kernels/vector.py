@@ -28,7 +28,7 @@ from ge_xdsl.dialects.aicore.vector import (
     VunaryOp,
 )
 from ge_xdsl.errors import CompileError
-from ge_xdsl.kernel.values import Buffer, Sizes
+from ge_xdsl.kernels.values import Buffer, Sizes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

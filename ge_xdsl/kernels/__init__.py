@@ -13,8 +13,8 @@
 `Kernel` in `builder` is what `gx.kernel` gives, `docs/kernels.md` tells its methods one by one.
 """
 
-from ge_xdsl.kernel.builder import Kernel
-from ge_xdsl.kernel.program import KernelProgram
-from ge_xdsl.kernel.values import Buffer, Channel, Dim, Global, Window
+from ge_xdsl.kernels.builder import Kernel
+from ge_xdsl.kernels.program import KernelProgram
+from ge_xdsl.kernels.values import Buffer, Channel, Dim, Global, Window
 
 __all__ = ["Buffer", "Channel", "Dim", "Global", "Kernel", "KernelProgram", "Window"]
