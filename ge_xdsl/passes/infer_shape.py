@@ -15,7 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.control import merge_tensors
 from ge_xdsl.dialects.ge.graph import functions, main_function, op_error
-from ge_xdsl.dialects.ge.names import input_names
+from ge_xdsl.dialects.ge.names import input_names, symbolic_dims
 from ge_xdsl.dialects.ge.op import GeOp, set_type
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, compatible, numpy_dtype, tensor_of
@@ -89,8 +89,12 @@ def parse_dims(text: str) -> tuple[int, ...]:
 
 
 def set_input_shapes(func: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
-    """Fix unknown dimensions of graph inputs; raises CompileError where a shape does not fit."""
+    """Fix unknown dimensions of graph inputs; raises CompileError where a shape does not fit.
+
+    A name may be that of a symbolic dimension, with its size: it holds in every input.
+    """
     names = input_names(func)
+    shapes = with_symbols(func, shapes)
     for name, shape in shapes.items():
         if name not in names:
             hint = nearest(name, names)
@@ -106,6 +110,27 @@ def set_input_shapes(func: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
             )
         set_type(arg, merged(given, tensor).type)
     func.update_function_type()
+
+
+def with_symbols(func: FuncOp, shapes: Mapping[str, Sequence[int]]) -> dict[str, tuple[int, ...]]:
+    """Shapes by input, the sizes of symbolic dimensions put in: `batch: 4` for all inputs that have
+    it. An input's own shape comes first; other names stay as they are."""
+    names = input_names(func)
+    found = {name: tuple(shape) for name, shape in shapes.items()}
+    symbols = symbolic_dims(func)
+    known = {symbol for dims in symbols for symbol in dims if symbol}
+    sizes = {
+        name: found.pop(name)[0]
+        for name, shape in shapes.items()
+        if name in known and name not in names and len(shape) == 1
+    }
+    for name, arg, dims in zip(names, func.body.block.args, symbols, strict=True):
+        declared = tensor_of(arg.type).shape
+        if name in found or declared is None or not any(symbol in sizes for symbol in dims):
+            continue
+        pairs = zip(declared, dims, strict=True)
+        found[name] = tuple(sizes.get(symbol, dim) for dim, symbol in pairs)
+    return found
 
 
 class _Inference:

@@ -11,10 +11,15 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import tensor_of
 
 INPUT_NAMES = "ge.input_names"
 """Function attribute: the names of the graph inputs, in order."""
 OUTPUT_NAMES = "ge.output_names"
+INPUT_DIMS = "ge.input_dims"
+"""Function attribute: the dimensions of each graph input with their symbolic names."""
+METADATA = "ge.metadata"
+"""Function attribute: what a model says of itself, keys and values in turn."""
 
 _BAD = re.compile(r"[^\w$.-]", re.ASCII)
 _VALID = re.compile(r"[A-Za-z_$.-][\w$.-]*", re.ASCII)
@@ -48,6 +53,18 @@ def input_names(func: FuncOp) -> list[str]:
     names = string_list(func, INPUT_NAMES)
     count = len(func.body.block.args)
     return [names[i] if i < len(names) and names[i] else f"input_{i}" for i in range(count)]
+
+
+def symbolic_dims(func: FuncOp) -> list[list[str]]:
+    """The names of the dimensions of each graph input, '' for one without; [] of unknown rank."""
+    texts = string_list(func, INPUT_DIMS)
+    found: list[list[str]] = []
+    for index, arg in enumerate(func.body.block.args):
+        rank = len(tensor_of(arg.type).shape or ())
+        words = texts[index].split(", ") if index < len(texts) and texts[index] else []
+        named = words if len(words) == rank else [""] * rank
+        found.append(["" if word == "?" or word.isdecimal() else word for word in named])
+    return found
 
 
 def output_names(func: FuncOp) -> list[str]:

@@ -20,7 +20,14 @@ from xdsl.ir import Attribute, Block, SSAValue
 from ge_xdsl.dialects.ge import nodes
 from ge_xdsl.dialects.ge.assembly import region_names
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
-from ge_xdsl.dialects.ge.names import describe, input_names, output_names
+from ge_xdsl.dialects.ge.names import (
+    METADATA,
+    describe,
+    input_names,
+    output_names,
+    string_list,
+    symbolic_dims,
+)
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
 from ge_xdsl.dialects.ge.opaque import DOMAIN as DOMAIN_KEY
 from ge_xdsl.dialects.ge.opaque import MISSING, OP_TYPE, UNUSED, OpaqueOp
@@ -86,6 +93,13 @@ class Model:
         self.proto: ModelProto = helper.make_model(
             graph, producer_name="ge_xdsl", opset_imports=opsets, ir_version=IR_VERSION
         )
+        words = string_list(func, METADATA)
+        for key, value in zip(words[::2], words[1::2], strict=False):
+            self.proto.metadata_props.add(key=key, value=value)
+        for info, names in zip(self.proto.graph.input, symbolic_dims(func), strict=True):
+            for dim, name in zip(info.type.tensor_type.shape.dim, names, strict=True):
+                if name and not dim.HasField("dim_value"):
+                    dim.dim_param = name
 
     def data(self) -> bytes:
         """The bytes of the model's file."""

@@ -13,7 +13,13 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
-from ge_xdsl.dialects.ge.names import INPUT_NAMES, OUTPUT_NAMES, set_string_list
+from ge_xdsl.dialects.ge.names import (
+    INPUT_DIMS,
+    INPUT_NAMES,
+    METADATA,
+    OUTPUT_NAMES,
+    set_string_list,
+)
 from ge_xdsl.dialects.ge.text import GeContext
 from ge_xdsl.dialects.ge.types import DYNAMIC
 from ge_xdsl.errors import CompileError, Location
@@ -38,8 +44,6 @@ OLDEST_OPSET = 7
 NEWEST_OPSET = 28
 """The last opset whose changes the converters know."""
 
-INPUT_DIMS = "ge.input_dims"
-"""Function attribute: the dimensions of each graph input with their symbolic names."""
 OPSET = "ge.onnx_opset"
 """Function attribute: the opset of the model that the graph was imported from."""
 
@@ -136,6 +140,7 @@ class GraphImporter:
         ctx: Context | None = None,
     ) -> None:
         self.graph: GraphProto = model.graph
+        self.metadata = [(entry.key, entry.value) for entry in model.metadata_props]
         self.opset = opset_of(model)
         self.cut = cut
         self.block = Block()
@@ -167,6 +172,10 @@ class GraphImporter:
         if any(any(c.isalpha() for c in text) for text in dims):
             set_string_list(function, INPUT_DIMS, dims)
         function.attributes[OPSET] = IntegerAttr(self.opset, i64)
+        if self.metadata:
+            words = [word for pair in self.metadata for word in pair]
+            check_text(*words)
+            set_string_list(function, METADATA, words)
         return ModuleOp([function])
 
     def _add_input(self, info: ValueInfoProto) -> str:

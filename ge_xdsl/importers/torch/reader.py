@@ -10,10 +10,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region, SSAValue
 
-from ge_xdsl.dialects.ge.names import INPUT_NAMES, OUTPUT_NAMES, set_string_list
+from ge_xdsl.dialects.ge.names import INPUT_DIMS, INPUT_NAMES, OUTPUT_NAMES, set_string_list
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.errors import CompileError, Location
-from ge_xdsl.importers.onnx.reader import INPUT_DIMS
 from ge_xdsl.importers.torch.builder import TorchBuilder
 from ge_xdsl.importers.torch.call import Call, is_value, shape_of_fake
 from ge_xdsl.importers.torch.fused import fused_decompositions
