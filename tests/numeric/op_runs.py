@@ -20,9 +20,9 @@ SHAPING = {
     "dim", "dimension", "dims", "end", "filter_size", "indexed_sizes", "input_size", "k",
     "kernel_size", "ksize", "limit", "max_output_size", "max_output_size_per_class",
     "max_total_size", "multiples", "nbins", "num", "num_cols", "num_rows", "num_samples",
-    "num_segments", "offset", "offsets", "orig_input_shape", "output_shape", "output_size", "paddings",
-    "perm", "repeats", "roi", "scales", "seq_len1", "seq_len2", "shape", "size", "size_splits", "sizes", "split_dim",
-    "start", "strides",
+    "num_segments", "offset", "offsets", "orig_input_shape", "output_shape", "output_size",
+    "paddings", "perm", "repeats", "roi", "scales", "seq_len1", "seq_len2", "shape", "size",
+    "size_splits", "sizes", "split_dim", "start", "strides",
 }  # fmt: skip
 """Operands whose values `infer` reads."""
 VALUE_DEPENDENT = {

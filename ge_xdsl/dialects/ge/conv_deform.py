@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
@@ -189,7 +190,7 @@ class DeformableConv2DOp(_Deformed):
         n, c, high, wide, oh, ow = found.shape
         # Every kernel element as a channel of its own: a pointwise product per place.
         columns = found.reshape(n, c * high * wide, oh, ow)
-        matrix = weight.reshape(weight.shape[0], -1, 1, 1)
+        matrix = weight.reshape(weight.shape[0], prod(weight.shape[1:]), 1, 1)
         windows = (Window(1, count=oh), Window(1, count=ow))
         y = correlate(columns, matrix, windows, self.groups)
         if bias is not None:

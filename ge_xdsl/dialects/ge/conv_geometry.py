@@ -207,7 +207,8 @@ def correlate(
     y = np.zeros((n, groups, out // groups, prod(counts)), result_name(planes))
     for tap, places in taps(windows):
         columns = _grouped(padded[(slice(None), slice(None), *places)], groups)
-        matrix = weight[(slice(None), slice(None), *tap)].reshape(groups, out // groups, -1)
+        matrix = weight[(slice(None), slice(None), *tap)]
+        matrix = matrix.reshape(groups, out // groups, weight.shape[1])
         y += contract(matrix, columns)
     return y.reshape(n, out, *counts)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -349,8 +350,10 @@ class MaskedSoftmaxWithRelPosBiasOp(GeOp):
         places = x.shape[-2:]
         t = x * x.dtype.type(self.scale_value) + relative_pos_bias.reshape(x.shape[-3:])
         if atten_mask is not None:
-            planes = atten_mask.reshape(-1, 1, *places)
-            windows = t.reshape(-1, planes.shape[0], *x.shape[-3:])
+            count = prod(atten_mask.shape[:-2])
+            planes = atten_mask.reshape(count, 1, *places)
+            batch = prod(x.shape[:-3]) // count if count else 0
+            windows = t.reshape(batch, count, *x.shape[-3:])
             t = (windows + planes).reshape(x.shape)
         return softmax(t, (-1,))
 

@@ -7,6 +7,7 @@ of such numbers passes through `bounded`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -39,6 +40,11 @@ def bounded(shape: Sequence[int]) -> tuple[int, ...]:
 def ints_of(array: Array) -> list[int]:
     """The integers of an operand, flat."""
     return [int(v) for v in array.reshape(-1).tolist()]
+
+
+def as_rows(array: Array) -> Array:
+    """An array as a matrix of its last dimension, none of whose sizes need be known as not 0."""
+    return array.reshape(prod(array.shape[:-1]), array.shape[-1])
 
 
 def int_of(array: Array, name: str) -> int:

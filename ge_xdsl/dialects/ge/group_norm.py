@@ -462,6 +462,8 @@ class LRNOp(GeOp):
     def evaluate(self, x: Array) -> Array:
         import numpy as np
 
+        if not x.size:
+            return x
         radius = min(self.depth_radius, x.shape[1])
         padded = np.pad(x * x, ((0, 0), (radius, radius), (0, 0), (0, 0)))
         windows = np.lib.stride_tricks.sliding_window_view(padded, 2 * radius + 1, axis=1)

@@ -11,7 +11,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.activation import gelu_tanh
 from ge_xdsl.dialects.ge.elements import one_element_type
-from ge_xdsl.dialects.ge.extents import at_least_rank, of_rank
+from ge_xdsl.dialects.ge.extents import as_rows, at_least_rank, of_rank
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     integer,
@@ -355,7 +355,7 @@ class FFNOp(GeOp):
 
         weight1, _, experts, *others = rest
         assert weight1 is not None
-        rows = x.reshape(-1, x.shape[-1])
+        rows = as_rows(x)
         dtype = np.dtype(np.float32) if x.dtype.kind == "i" else x.dtype
         if experts is None:
             y = self._layers(rows, rest[:2], others)

@@ -12,7 +12,7 @@ from ge_xdsl.dialects.ge.extents import bounded, merge_shapes
 from ge_xdsl.dialects.ge.fields import boolean, floating, integers, operand, optional, result
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import vector_length
-from ge_xdsl.dialects.ge.shapes import Shape, shape_text
+from ge_xdsl.dialects.ge.shapes import Shape, multiply_dims, shape_text
 from ge_xdsl.dialects.ge.suffix import (
     check_floats,
     check_suffix,
@@ -188,6 +188,17 @@ class DeepNormOp(GeOp):
         return kept, kept, x.with_shape(shape)
 
 
+def check_rows(shape: Shape, inner: Shape, **tensors: Tensor) -> None:
+    """Each has one number for each row that spans the dimensions `inner` at the end of `shape`."""
+    if shape is None or inner is None:
+        return
+    rows = multiply_dims(*shape[: len(shape) - len(inner)])
+    for name, tensor in tensors.items():
+        size = tensor.size()
+        if size is not None and rows not in (DYNAMIC, size):
+            raise VerifyException(f"{name} has {size} elements, expected {rows}, one per row")
+
+
 def _epsilon(half: bool) -> float:
     """The constant of the gradient kernels: 1e-5 for half floats, 1e-12 for f32."""
     return 1e-5 if half else 1e-12
@@ -209,6 +220,7 @@ class _LayerNormGradient(GeOp):
         check_floats(dy=dy, x=x, variance=variance, mean=mean, gamma=gamma)  # C1
         shape = one_shape(dy=dy, x=x)  # C2
         check_suffix(shape, gamma, "gamma")  # C3
+        check_rows(shape, gamma.shape, variance=variance, mean=mean)  # C4
         return shape
 
     def gradients(self, dy: Array, x: Array, *rest: Array) -> tuple[Array, Array]:
@@ -238,7 +250,8 @@ class LayerNormXBackpropOp(_LayerNormGradient):
 
     rstd = 1 / sqrt(variance + epsilon), with epsilon 1e-12 for f32 and 1e-5 for half floats; means
     are over the dimensions of gamma. C1: all operands are floating-point tensors. C2: dy and x
-    have one shape. C3: gamma has their last dimensions.
+    have one shape. C3: gamma has their last dimensions. C4: variance and mean have a number per
+    row.
     """
 
     name = "ge.LayerNormXBackprop"
@@ -257,7 +270,8 @@ class LayerNormXBackpropV2Op(_LayerNormGradient):
 
     g = dy * gamma, n = (x - mean) * rstd, rstd = 1 / sqrt(variance + epsilon), with epsilon 1e-12
     for f32 and 1e-5 for half floats; means are over the dimensions of gamma. C1: all operands are
-    floating-point tensors. C2: dy and x have one shape. C3: gamma has their last dimensions.
+    floating-point tensors. C2: dy and x have one shape. C3: gamma has their last dimensions. C4:
+    variance and mean have a number per row.
     """
 
     name = "ge.LayerNormXBackpropV2"
@@ -280,7 +294,7 @@ class LayerNormGradOp(_LayerNormGradient):
     g = dy * gamma, n = (x - mean) * rstd, rstd = 1 / sqrt(variance + epsilon), with epsilon 1e-12
     for f32 and 1e-5 for half floats; means are over the dimensions of gamma, sums (in f32) over
     the others. C1: all operands are floating-point tensors. C2: dy and x have one shape. C3: gamma
-    has their last dimensions.
+    has their last dimensions. C4: variance and mean have a number per row.
     """
 
     name = "ge.LayerNormGrad"
@@ -303,8 +317,8 @@ class LNDropoutGradOp(_LayerNormGradient):
     """LayerNormGrad, and pd_x_dropout = pd_x * mask / keep_prob
 
     C1: dy, x, variance, mean and gamma are floating-point tensors. C2: dy and x have one shape. C3:
-    gamma has their last dimensions. C4: mask is u8 or bool in that shape. C5: keep_prob is above 0
-    and at most 1.
+    gamma has their last dimensions. C4: variance and mean have a number per row. C5: mask is u8 or
+    bool in that shape. C6: keep_prob is above 0 and at most 1.
     """
 
     name = "ge.LNDropoutGrad"
@@ -319,9 +333,9 @@ class LNDropoutGradOp(_LayerNormGradient):
     def infer(self, dy: Tensor, x: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
         shape = self.shared(dy, x, *rest[:3])  # C1 C2 C3
         masks = (DataType.DT_UINT8, DataType.DT_BOOL)
-        require(rest[3], "mask", masks, "DT_UINT8 or DT_BOOL")  # C4
-        merge_shapes(shape, rest[3].shape, "shapes of x and mask")  # C4
-        if not 0 < self.keep_prob <= 1:  # C5
+        require(rest[3], "mask", masks, "DT_UINT8 or DT_BOOL")  # C5
+        merge_shapes(shape, rest[3].shape, "shapes of x and mask")  # C5
+        if not 0 < self.keep_prob <= 1:  # C6
             raise VerifyException(f"keep_prob is {self.keep_prob}, expected above 0, at most 1")
         reduced = Tensor(DataType.DT_FLOAT, rest[2].shape)
         return dy.with_shape(shape), dy.with_shape(shape), reduced, reduced
@@ -419,7 +433,7 @@ class LayerNormBetaGammaBackpropOp(GeOp):
 
     rstd = 1 / sqrt(variance + epsilon), with epsilon 1e-12 for f32 and 1e-5 for half floats.
     C1: all operands are floating-point tensors. C2: dy and x have one shape. C3: shape_gamma lists
-    its last dimensions.
+    its last dimensions. C4: variance and mean have a number per row.
     """
 
     name = "ge.LayerNormBetaGammaBackprop"
@@ -438,6 +452,7 @@ class LayerNormBetaGammaBackpropOp(GeOp):
         check_floats(dy=dy, x=x, variance=variance, mean=mean)  # C1
         shape = one_shape(dy=dy, x=x)  # C2
         reduced = Tensor(DataType.DT_FLOAT, _listed_suffix(shape, self.shape_gamma))  # C3
+        check_rows(shape, reduced.shape, variance=variance, mean=mean)  # C4
         return reduced, reduced
 
     def evaluate(self, dy: Array, x: Array, variance: Array, mean: Array) -> Any:

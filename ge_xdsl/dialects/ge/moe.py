@@ -12,7 +12,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.dropout import softmax
 from ge_xdsl.dialects.ge.elements import one_element_type, require
-from ge_xdsl.dialects.ge.extents import merge_shapes, of_rank
+from ge_xdsl.dialects.ge.extents import as_rows, merge_shapes, of_rank
 from ge_xdsl.dialects.ge.fields import boolean, floating, integer, operand, optional, result
 from ge_xdsl.dialects.ge.gradients import sigmoid
 from ge_xdsl.dialects.ge.op import GeOp
@@ -222,7 +222,9 @@ class MoeGatingTopKOp(GeOp):
         """-inf outside the best groups."""
         import numpy as np
 
-        grouped = scores.reshape(scores.shape[0], self.group_count, -1)
+        grouped = scores.reshape(
+            scores.shape[0], self.group_count, scores.shape[1] // self.group_count
+        )
         best = np.sort(grouped, axis=-1)[..., -2 if self.group_select_mode else -1 :]
         groups = largest(best.sum(-1), self.k_group)
         used = np.zeros(grouped.shape[:2], bool)
@@ -444,8 +446,9 @@ class MoeFinalizeRoutingV2Op(GeOp):
     order for 2 and 3; -1 adds nothing. expanded_x is [rows, H], or [E, C, H] for modes 1 and 3.
     Without scales there is one choice per row, of weight 1. C1: the rows are floating-point tensors
     of one element type. C2: drop_pad_mode is 0 to 3. C3: expanded_x has rank 2, or 3 for modes 1
-    and 3. C4: x1, x2 and bias have rank 2 and its columns. C5: expanded_row_idx is i32 of rank 1.
-    C6: scales and expert_idx are [R, K], expert_idx i32; bias comes with expert_idx.
+    and 3. C4: x1, x2 and bias have rank 2 and its columns. C5: expanded_row_idx is i32 of rank 1,
+    with R * K entries. C6: scales and expert_idx are [R, K], expert_idx i32; bias comes with
+    expert_idx.
     """
 
     name = "ge.MoeFinalizeRoutingV2"
@@ -500,15 +503,19 @@ class MoeFinalizeRoutingV2Op(GeOp):
         for name, tensor in zip(("x1", "x2"), residual, strict=True):
             if tensor is not None and tensor.shape is not None:
                 count = merge_dim(count, tensor.shape[0], f"rows of scales and {name}")
-        if scales is None and rows.shape is not None:
-            count = merge_dim(count, rows.shape[0], "rows and expanded_row_idx")
-        return count
+        choices = DYNAMIC if scales is None or scales.shape is None else scales.shape[1]
+        choices = 1 if scales is None else choices
+        if rows.shape is not None:  # C5
+            merge_dim(multiply_dims(count, choices), rows.shape[0], "choices and expanded_row_idx")
+        return rows.shape[0] if count == DYNAMIC and choices == 1 and rows.shape else count
 
     def evaluate(self, expanded_x: Array, rows: Array, *rest: Array | None) -> Array:
         x1, x2, bias, scales, experts = rest
         k = 1 if scales is None else scales.shape[1]
-        places = rows.reshape(-1, k) if self.drop_pad_mode >= 2 else rows.reshape(k, -1).T
-        flat = expanded_x.reshape(-1, expanded_x.shape[-1])
+        count = rows.size // k if scales is None else scales.shape[0]
+        by_row = self.drop_pad_mode >= 2
+        places = rows.reshape(count, k) if by_row else rows.reshape(k, count).T
+        flat = as_rows(expanded_x)
         y = weighted(flat, places, scales, bias, experts)
         for residual in (x1, x2):
             y = y if residual is None else y + residual

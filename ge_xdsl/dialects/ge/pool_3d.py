@@ -322,7 +322,7 @@ class AvgPool1DOp(_Pool1D):
         total = self.totals(x)
         windows = (self.window(x.shape[-1]),)
         y = total / divisors(windows, x.shape[-1:], self.count_include_pad).astype(total.dtype)
-        return y.reshape(*x.shape[:-1], -1)
+        return y.reshape(*x.shape[:-1], windows[0].count)
 
 
 class AvgPool1DDOp(_Pool1D):

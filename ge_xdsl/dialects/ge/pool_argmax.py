@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
@@ -244,11 +245,12 @@ class MaxPoolGradWithArgmaxV3Op(_ArgmaxV3):
 
         planes = self.planes(x)
         n, c, high, wide = planes.shape
-        index = self.planes(argmax).reshape(n * c, -1).astype(np.int64)
+        pooled = prod(argmax.shape[-2:] if self.data_format[1] == "C" else argmax.shape[-3:-1])
+        index = self.planes(argmax).reshape(n * c, pooled).astype(np.int64)
         if index.size and not 0 <= index.min() <= index.max() < high * wide:
             raise ValueError(f"argmax is outside of [0, {high * wide}), expected plane positions")
         y: Array = np.zeros((n * c, high * wide), x.dtype)
         rows: Array = np.arange(int(n * c)).reshape(-1, 1)
-        np.add.at(y, (rows, index), self.planes(grad).reshape(n * c, -1))
+        np.add.at(y, (rows, index), self.planes(grad).reshape(n * c, pooled))
         y = channels_as(y.reshape(planes.shape), self.data_format)
         return y if x.ndim == 4 else y[0]

@@ -182,7 +182,9 @@ class ResizeOp(GeOp):
         if sizes is not None and sizes.size:
             counts = ints_of(sizes)
             check_length(counts, len(shape), "sizes")
-            factors = [n / d for n, d in zip(counts, shape, strict=True)]
+            if any(n > d == 0 for n, d in zip(counts, shape, strict=True)):
+                raise ValueError(f"x is {shape_text(shape)}, expected no empty dimension to resize")
+            factors = [n / d if d else 1.0 for n, d in zip(counts, shape, strict=True)]
         elif scales is not None and scales.size:
             counts = list(self.scaled(shape, scales, roi))
             factors = [float(v) for v in scales.reshape(-1).tolist()]

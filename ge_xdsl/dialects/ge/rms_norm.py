@@ -22,6 +22,7 @@ from ge_xdsl.dialects.ge.fields import (
     result,
     variadic,
 )
+from ge_xdsl.dialects.ge.layer_norm import check_rows
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.rounding import CODES, SMALL_FLOATS, chosen_type, symmetric, to_codes
 from ge_xdsl.dialects.ge.suffix import (
@@ -70,7 +71,7 @@ class RmsNormGradOp(GeOp):
 
     The mean is over the dimensions of gamma, the sum (in f32) over the others. C1: dy, x and gamma
     are floating-point tensors. C2: dy and x have one shape. C3: gamma has the last dimensions of
-    x.
+    x. C4: rstd has a number per row.
     """
 
     name = "ge.RmsNormGrad"
@@ -88,6 +89,7 @@ class RmsNormGradOp(GeOp):
         check_floats(dy=dy, x=x, gamma=gamma)  # C1
         shape = one_shape(dy=dy, x=x)  # C2
         check_suffix(shape, gamma, "gamma")  # C3
+        check_rows(shape, gamma.shape, rstd=rstd)  # C4
         return dy.with_shape(shape), Tensor(DataType.DT_FLOAT, gamma.shape)
 
     def evaluate(self, dy: Array, x: Array, rstd: Array, gamma: Array) -> tuple[Array, Array]:
