@@ -34,6 +34,8 @@ class Cube:
         self.q0 = one.load_l0(q1, one.alloc((TILE_Q, self.d), "f16", "l0a"))
         # one each for all tiles of keys: two would not fit
         self.p0 = one.alloc((TILE_Q, TILE_K), "f16", "l0a")
+        self.k0 = one.alloc((self.d, TILE_K), "f16", "l0b")
+        self.v0 = one.alloc((TILE_K, self.d), "f16", "l0b")
         self.s = one.alloc((TILE_Q, TILE_K), "f32", "l0c")
         self.o = one.alloc((TILE_Q, self.d), "f32", "l0c")
 
@@ -44,8 +46,7 @@ class Cube:
             self.k[head, keys, 0 : self.d],
             one.alloc((TILE_K, self.d), "f16", "l1", buffers=buffers),
         )
-        k0 = one.load_l0(k1, one.alloc((self.d, TILE_K), "f16", "l0b"), transpose=True)
-        one.mmad(self.q0, k0, self.s)
+        one.mmad(self.q0, one.load_l0(k1, self.k0, transpose=True), self.s)
         with self.scores.produce() as out:
             one.drain(self.s, out[rows.at(0), keys.at(0)])
 
@@ -58,8 +59,7 @@ class Cube:
         )
         with self.weights.consume() as tile:
             p1 = one.load(tile[rows.at(0), keys.at(0)], one.alloc((TILE_Q, TILE_K), "f16", "l1"))
-        v0 = one.load_l0(v1, one.alloc((TILE_K, self.d), "f16", "l0b"))
-        one.mmad(one.load_l0(p1, self.p0), v0, self.o)
+        one.mmad(one.load_l0(p1, self.p0), one.load_l0(v1, self.v0), self.o)
         with self.parts.produce() as out:
             one.drain(self.o, out[rows.at(0), 0 : self.d])
 
@@ -91,6 +91,7 @@ class Vector:
         self.sum = kernel.alloc((HALF, 1), "f32", "ub", name="sum")
         self.out = kernel.alloc((HALF, d), "f32", "ub", name="out")
         self.scale = kernel.alloc((HALF, 1), "f32", "ub", name="scale")
+        self.wide = kernel.alloc((HALF, max(TILE_K, d)), "f32", "ub", name="wide")
 
     def start(self):
         kernel = self.kernel
@@ -107,7 +108,7 @@ class Vector:
         top = kernel.maximum(kernel.reduce(x, "max"), self.top)
         kernel.exp(kernel.minus(self.top, top, self.scale), self.scale)
         kernel.copy(top, self.top)
-        kernel.exp(kernel.minus(x, kernel.broadcast(top, like=x), x), x)
+        kernel.exp(kernel.minus(x, kernel.broadcast(top, x, self.wide), x), x)
         kernel.times(self.sum, self.scale, self.sum)
         kernel.plus(self.sum, kernel.reduce(x, "sum"), self.sum)
         kernel.store(kernel.cast(x, "f16"), weights[r, keys.at(0)])
@@ -117,7 +118,7 @@ class Vector:
         kernel = self.kernel
         o = kernel.load(part[r, 0 : self.d])
         self.sized(r)
-        kernel.times(self.out, kernel.broadcast(self.scale, like=self.out), self.out)
+        kernel.times(self.out, kernel.broadcast(self.scale, self.out, self.wide), self.out)
         kernel.plus(self.out, o, self.out)
 
     def sized(self, r):
@@ -142,8 +143,8 @@ def vector(kernel, y, s, d, channels):
                 core.add(part, r)
         with kernel.tiles(rows, HALF, over="subcores") as r:
             core.sized(r)
-            total = kernel.broadcast(core.sum, like=core.out)
-            result = kernel.cast(kernel.over(core.out, total), "f16")
+            total = kernel.broadcast(core.sum, core.out, core.wide)
+            result = kernel.cast(kernel.over(core.out, total, core.out), "f16")
             kernel.store(result, y[head, rows + r, 0:d])
 
 

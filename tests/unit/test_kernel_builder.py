@@ -155,10 +155,14 @@ def channels(swap=False, depth=2):
         c = k.mmad(a0, b0, k.alloc((32, 16), "f32", "l0c"))
         with channel.consume() if swap else channel.produce() as out:
             k.drain(c, out[m.at(0), n.at(0)])
-    with k.vector(), k.tiles((96, 16), (32, 16), over="cores") as (m, n):
-        with channel.consume() as tile, k.tiles(m, 16, over="subcores") as r:
-            t = k.load(tile[r, n.at(0)])
-            k.store(k.plus(t, 1.0), y[m + r, n])
+    with (
+        k.vector(),
+        k.tiles((96, 16), (32, 16), over="cores") as (m, n),
+        channel.consume() as tile,
+        k.tiles(m, 16, over="subcores") as r,
+    ):
+        t = k.load(tile[r, n.at(0)])
+        k.store(k.plus(t, 1.0), y[m + r, n])
     return k
 
 

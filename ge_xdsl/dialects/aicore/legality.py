@@ -67,7 +67,8 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
     arches = op.needed_arches()
     if arches and target.arch not in arches:
         raise CompileError(
-            f"is of arch {' and '.join(arches)}, expected one of arch {target.arch}",
+            f"is of arch {' and '.join(arches)}, expected one that {target.name} (arch "
+            f"{target.arch}) has",
             subject=subject,
             location=op.source,
         )

@@ -49,7 +49,7 @@ aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x
   aicore.for (%r : %vr) in [64] by [16] over cores {
     %t = aicore.alloc : !aicore.tile<16x64xf16, ub>
     %l = aicore.alloc : !aicore.tile<16x64xf16, l1, nz>
-// expected-error @+1 {{is of arch 100 and 200 and 3510, expected one of arch 2201}}
+// expected-error @+1 {{is of arch 100 and 200 and 3510, expected one that Ascend910B1 (arch 2201) has}}
     aicore.copy_ub_l1 %t[0, 0], %l, [16, 64] : !aicore.tile<16x64xf16, ub>, !aicore.tile<16x64xf16, l1, nz>
   }
 }
@@ -61,7 +61,7 @@ aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x
   aicore.for (%r : %vr) in [64] by [16] over cores {
     %c = aicore.alloc : !aicore.tile<16x64xf32, l0c, nz>
     %t = aicore.alloc : !aicore.tile<16x64xf16, ub>
-// expected-error @+1 {{is of arch 3510, expected one of arch 2201}}
+// expected-error @+1 {{is of arch 3510, expected one that Ascend910B1 (arch 2201) has}}
     aicore.fixpipe %c, %t[0, 0], [16, 64] : !aicore.tile<16x64xf32, l0c, nz>, !aicore.tile<16x64xf16, ub>
   }
 }
