@@ -65,6 +65,13 @@ def parser() -> Parser:
         choices=("onnxruntime", "ge"),
         help="with onnxruntime (.onnx only), or with the graph as read, at level ge",
     )
+    add_tile_options(made)
+    add_pipeline(made)
+    return made
+
+
+def add_tile_options(made: Parser) -> None:
+    """The options of tile programs, their times, and chips."""
     made.add_argument(
         "--checked",
         action="store_true",
@@ -80,8 +87,6 @@ def parser() -> Parser:
     )
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
     made.add_argument("--describe-target", metavar="NAME", help="every number of a chip")
-    add_pipeline(made)
-    return made
 
 
 def _main(argv: Sequence[str]) -> int:
