@@ -40,6 +40,11 @@ class ConvShape:
         return self.depth
 
     @property
+    def by_channels(self) -> bool:
+        """Whether k1 is whole channel blocks, whatever k0 is."""
+        return True
+
+    @property
     def depth(self) -> int:
         """Columns of the im2col matrix per channel block."""
         return self.geometry.taps * BLOCK_BYTES // self.size

@@ -127,7 +127,7 @@ def fitting(choice: Choice, shape: ProductShape, target: Target) -> Choice | Non
             return tile[0], tile[1], tile[2]
         wide = [1, 0] if tile[1] >= tile[0] else [0, 1]
         dims = {"l0a": [2, 0], "l0b": [2, 1], "l0c": wide, "bt": [1], "l1": [2, *wide]}[over[0]]
-        if over[0] == "l1" and shape.k_step != BLOCK:
+        if over[0] == "l1" and shape.by_channels:
             dims = wide  # L1 holds whole channel blocks, whatever k0 is
         dim = next((dim for dim in dims if tile[dim] > BLOCK), None)
         if dim is None:
@@ -142,5 +142,5 @@ def _fits(choice: Choice, shape: ProductShape, target: Target) -> bool:
 def _smallest(choice: Choice, shape: ProductShape) -> MatmulTiling:
     """One buffer of everything and the shortest k1."""
     m, n, k = choice
-    k1 = padded(k, shape.k_step) if shape.k_step == BLOCK else shape.k_step
+    k1 = padded(k, shape.k_step) if not shape.by_channels else shape.k_step
     return MatmulTiling(m, n, k, k1, 1, 1, 1, 1)

@@ -239,7 +239,7 @@ def tiled(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[
 
 def _unit(shape: ProductShape, k0: int) -> int:
     """What k1 is a multiple of: k0, where a map does not ask for whole channel blocks."""
-    return k0 if shape.k_step == BLOCK else shape.k_step
+    return k0 if not shape.by_channels else shape.k_step
 
 
 def _longest(shape: ProductShape, t: MatmulTiling, target: Target) -> int:

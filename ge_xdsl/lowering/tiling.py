@@ -84,8 +84,13 @@ class MatmulShape:
 
     @property
     def k_step(self) -> int:
-        """What k1 is a multiple of, or all of k."""
-        return BLOCK
+        """What k1 is a multiple of, or all of k: whole blocks of rows and of 32 bytes."""
+        return max(BLOCK, BLOCK_BYTES // self.size)
+
+    @property
+    def by_channels(self) -> bool:
+        """Whether k1 is whole channel blocks, whatever k0 is."""
+        return False
 
     def left_bytes(self) -> int:
         """Bytes of the left factor in GM."""
