@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ge_xdsl.dialects.aicore.types import Tile
+from ge_xdsl.dialects.aicore.types import ALIGNMENT, Tile, padded
 from ge_xdsl.interpreters.tiles import Buffer, Memory, Ring
 
 if TYPE_CHECKING:
@@ -80,28 +80,28 @@ class CheckedBuffer(Buffer):
 class CheckedRing(Ring):
     """The buffers of one `alloc`, checked."""
 
+    __slots__ = ("checked",)
+
     def __init__(self, name: str, tile: Tile, count: int, address: int | None = None) -> None:
-        self.buffers = [
-            CheckedBuffer(
-                name,
-                tile,
-                None if address is None else (tile.space, address + k * tile.bytes, tile.bytes),
-            )
-            for k in range(count)
+        each = padded(tile.bytes, ALIGNMENT[tile.space])
+        starts = [None if address is None else address + k * each for k in range(count)]
+        self.checked = [
+            CheckedBuffer(name, tile, None if start is None else (tile.space, start, each))
+            for start in starts
         ]
+        self.buffers = list[Buffer](self.checked)
         self.next = 0
 
     def take(self) -> Buffer:
         """The next buffer, its contents undefined."""
-        buffer = super().take()
-        assert isinstance(buffer, CheckedBuffer)
+        buffer = self.checked[self.next]
         buffer.forget()
-        return buffer
+        return super().take()
 
 
-def connect(buffers: Sequence[CheckedBuffer]) -> None:
+def connect(rings: Sequence[CheckedRing]) -> None:
     """Make the buffers that share bytes spoil each other."""
-    placed = [b for b in buffers if b.place is not None]
+    placed = [buffer for ring in rings for buffer in ring.checked if buffer.place is not None]
     for a in placed:
         a.neighbours = [b for b in placed if b is not a and _overlap(a, b)]
 

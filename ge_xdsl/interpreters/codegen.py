@@ -63,7 +63,7 @@ from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.errors import CompileError
-from ge_xdsl.interpreters.checked import CheckedRing
+from ge_xdsl.interpreters.checked import CheckedRing, connect
 from ge_xdsl.interpreters.codegen_more import CROSS_STATEMENTS, MORE_CALLS, MORE_STATEMENTS
 from ge_xdsl.interpreters.indexed_tiles import FUNCTIONS, statement
 from ge_xdsl.interpreters.map_tiles import copy_map_l1, copy_map_ub, load3d, vspread, vtap
@@ -130,6 +130,8 @@ class KernelSource:
         self.lines: list[str] = []
         self.objects: dict[str, Any] = {}
         self.marks: list[tuple[int, Operation]] = []
+        self.rings: list[str] = []
+        """The buffers that have addresses, so may share bytes."""
         self.ops: dict[int, Operation] = {}
         """Line number -> the instruction that it executes."""
         self.text = ""
@@ -142,11 +144,13 @@ class KernelSource:
 
     def function(self, name: str, args: str, blocks: Sequence[Block]) -> None:
         """One function, of a section after what stands outside of all."""
-        self.head, self.lines, self.marks = [], [], []
+        self.head, self.lines, self.marks, self.rings = [], [], [], []
         if self.takes_turns:
             self.head.append("    yield None")
         for block in blocks:
             self.block(block, 1)
+        if self.rings:
+            self.head.append(f"    connect([{', '.join(self.rings)}])")
         start = self.text.count("\n") + 1 + len(self.head)
         self.ops.update((start + line, op) for line, op in self.marks)
         body = self.head + (self.lines or ["    pass"])
@@ -206,6 +210,8 @@ class KernelSource:
         self.objects[f"{ring}_tile"] = tile_of(op.results[0])
         spec = f"{name.rstrip('_')!r}, {ring}_tile, {op.buffers}"
         self.head.append(f"    {ring} = Ring({spec}, {op.address})")
+        if op.address is not None:
+            self.rings.append(ring)
         self.emit(depth, f"{name} = {ring}.take()")
 
     def loop(self, op: ForOp, depth: int) -> None:
@@ -486,6 +492,7 @@ def compile_kernel(kernel: KernelOp, *, checked: bool = False) -> CompiledKernel
         "np": np,
         "product": product,
         "Ring": CheckedRing if checked else Ring,
+        "connect": connect if checked else len,
         **MORE_CALLS,
         "load_l0": load_l0,
         "mmad": mmad,
