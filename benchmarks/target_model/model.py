@@ -112,6 +112,9 @@ def predict(point: dict[str, Any], chip: Target | None = None) -> Row:
     kind, *rest = point.get("unit", "us").split()
     if kind == "us":
         return Row(point, total, timings)
+    if kind == "rate":
+        work_us = total - sum(timing.launch_us for timing in timings)
+        return Row(point, point["bytes"] / work_us / 1e6, timings)
     pipe, unit = rest
     busy = sum(timing.busy.get(pipe, 0.0) for timing in timings)
     scale = {"cycles": 1.0, "us": 1 / used.clock_mhz, "share": 1 / used.clock_mhz / total}

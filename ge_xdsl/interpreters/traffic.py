@@ -28,6 +28,8 @@ from ge_xdsl.targets.cost import row_loss
 MOST_TILES = 1 << 16
 """Rounds are gone through one by one only for loops of at most so many output tiles."""
 
+ALWAYS_HELD = 1 / 16
+"""What is read again and takes no more than this part of L2 is taken to stay there."""
 MOST_PHASES = 8
 """Rounds that alternate more often than this count as alike."""
 
@@ -257,9 +259,10 @@ def _follow(
         first = rounds[0] if rounds else first_round(loop, cores)
     for use in reads:
         use.sharers = len(first) / max(1, len({_key(use, place) for place in first}))
-    if tiles > MOST_TILES or not any(use.missed < use.moved for use in reads):
-        return [_Part(0, uses)]
     capacity = target.l2 * target.l2_usable
+    again = sum(use.missed for use in reads if use.missed < use.moved)
+    if tiles > MOST_TILES or again <= capacity * ALWAYS_HELD:
+        return [_Part(0, uses)]
     _evict(uses, rounds or all_rounds(around, cores), capacity, beside)
     return _parts(uses)
 
