@@ -26,7 +26,8 @@ SHAPING = {
 }  # fmt: skip
 """Operands whose values `infer` reads."""
 VALUE_DEPENDENT = {
-    "ListDiff", "MaskedSelect", "MaskedSelectV2", "NonZero", "SegmentMax", "SegmentSum", "Unique",
+    "ListDiff", "MaskedSelect", "MaskedSelectV2", "NonMaxSuppression", "NonMaxSuppressionV2",
+    "NonMaxSuppressionV3", "NonMaxSuppressionV5", "NonZero", "SegmentMax", "SegmentSum", "Unique",
     "UniqueConsecutive", "UniqueExt2", "UniqueWithCounts", "UniqueWithCountsAndSorting",
     "UniqueWithCountsExt2", "Where", "DynamicPartition", "DynamicStitch",
 }  # fmt: skip

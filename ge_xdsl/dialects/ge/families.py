@@ -153,6 +153,9 @@ FAMILIES: dict[str, str] = {
     "INTrainingReduceGrad INTrainingUpdateGradGammaBeta INInferV2D NormalizeV2",
     "sequences": "DynSeqOuter MovingSumWithSigmoid ArgMaxWithK NonZeroWithValue RaggedBinCount "
     "MapIndex SortedSparseSegmentMeanGrad SubSampleLabels SubSample",
+    "nms_forms": "NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV5 "
+    "NonMaxSuppressionV7 RotatedNMS BatchMultiClassNonMaxSuppression DIoU CIoU GIoU "
+    "RotatedOverlaps RotatedIou",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
