@@ -131,22 +131,23 @@ def texts():
 
 
 GRAPHS = """
-func.func @g(%x: tensor<2x3xf32>, %c: tensor<i1>) -> (tensor<2x3xf32>, tensor<4x3xf32>) {
+func.func @g(%x: T, %c: tensor<i1>) -> (T, U) {
   %w = ge.Const() {value = dense<0.5> : tensor<3xf32>} : () -> tensor<3xf32>
-  %a = ge.Add(%x, %w) {_k = [1.5 : f32], ge.n = "t"} : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  %a = ge.Add(%x, %w) {_k = [1.5 : f32], ge.n = "t"} : (T, tensor<3xf32>) -> T
   %i = ge.If(%c, [%a]) then_branch {
-  ^bb0(%p: tensor<2x3xf32>):
-    %r = ge.Relu(%p) : (tensor<2x3xf32>) -> tensor<2x3xf32>
-    ge.yield([%r]) : (tensor<2x3xf32>) -> ()
+  ^bb0(%p: T):
+    %r = ge.Relu(%p) : (T) -> T
+    ge.yield([%r]) : (T) -> ()
   } else_branch {
-  ^bb0(%q: tensor<2x3xf32>):
-    ge.yield([%q]) : (tensor<2x3xf32>) -> ()
-  } : (tensor<i1>, tensor<2x3xf32>) -> tensor<2x3xf32>
-  %y = ge.ConcatD([%i, %a]) {concat_dim = 0, N = 2} : (tensor<2x3xf32>, tensor<2x3xf32>) -> tensor<4x3xf32>
-  ge.control_edge(%a, %y) : (tensor<2x3xf32>, tensor<4x3xf32>) -> ()
-  func.return %i, %y : tensor<2x3xf32>, tensor<4x3xf32>
+  ^bb0(%q: T):
+    ge.yield([%q]) : (T) -> ()
+  } : (tensor<i1>, T) -> T
+  %y = ge.ConcatD([%i, %a]) {concat_dim = 0, N = 2} : (T, T) -> U
+  ge.control_edge(%a, %y) : (T, U) -> ()
+  func.return %i, %y : T, U
 }
-"""  # noqa: E501
+"""
+GRAPHS = GRAPHS.replace("T", "tensor<2x3xf32>").replace("U", "tensor<4x3xf32>")
 
 
 def dumps(folder, ending):

@@ -59,11 +59,7 @@ def native(
         node.fail(f"has {len(values)} inputs, expected at most {sum(counts)} for {cls.name}")
     per_output = spread(proto.outputs, len(node.outputs))
     dynamic = [n for n, io in zip(per_output, proto.outputs, strict=True) if io.kind == "dynamic"]
-    known = {
-        key: _of_kind(node, key, value, proto.attr_by_name[key].kind)
-        for key, value in attrs.items()
-        if key in proto.attr_by_name
-    }
+    known = _known(node, cls, attrs)
     try:
         op = cls.build(
             *_arranged(proto.inputs, counts, values),
@@ -81,6 +77,16 @@ def native(
     op.source = g.location
     g.block.add_op(op)
     return op.results
+
+
+def _known(node: Node, cls: type[GeOp], attrs: Mapping[str, Any]) -> dict[str, Any]:
+    """The attributes that the prototype declares, in its kinds."""
+    declared = cls.prototype.attr_by_name
+    return {
+        key: _of_kind(node, key, value, declared[key].kind)
+        for key, value in attrs.items()
+        if key in declared
+    }
 
 
 def _of_kind(node: Node, name: str, value: Any, kind: AttrKind) -> Any:
