@@ -16,7 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
 from ge_xdsl.dialects.ge.names import ensure_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.lowering import conv, elementwise, gather, matmul, moves, pool, views
+from ge_xdsl.lowering import attention, conv, elementwise, gather, matmul, moves, pool, views
 from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
 from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import insert_sync
@@ -46,6 +46,7 @@ FAMILIES: dict[str, Family] = {
     **dict.fromkeys(sorted(pool.TYPES), pool),
     **dict.fromkeys(sorted(moves.TYPES), moves),
     **dict.fromkeys(sorted(gather.TYPES), gather),
+    **dict.fromkeys(sorted(attention.TYPES), attention),
     **dict.fromkeys(sorted(views.TYPES), views),
 }
 """Op type -> the file that lowers it; the others are chained by `elementwise`."""

@@ -27,12 +27,13 @@ from ge_xdsl.targets.target import Target
 SLICES = frozenset(
     {
         *("Transpose", "TransposeD", "Slice", "SliceD", "StridedSlice", "StridedSliceV2"),
-        *("Split", "SplitD", "SplitV", "Unpack", "BroadcastTo", "Expand"),
+        *("Split", "SplitD", "SplitV", "Unpack", "BroadcastTo", "Expand", "SplitVD", "PhonySplit"),
+        *("StridedSliceD", "SliceDV2", "StridedSliceV3", "Permute", "BroadcastToD", "ExpandD"),
     }
 )
 """Each result is a strided view of x."""
 JOINS = frozenset({"Concat", "ConcatD", "ConcatV2", "ConcatV2D", "Pack"})
-TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "GatherV2", "AsStrided"}
+TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "TileD", "GatherV2", "AsStrided"}
 
 
 def reason(op: GeOp, target: Target) -> str:
@@ -104,7 +105,7 @@ def movement_of(op: GeOp) -> Movement | str:
         if isinstance(found, str):
             return found
         copies, value = found
-    elif op.op_type == "Tile":
+    elif op.op_type in ("Tile", "TileD"):
         copies = _tiled(op)
     elif op.op_type == "AsStrided":
         copies = _viewed(op)

@@ -12,7 +12,8 @@ from ge_xdsl.targets.target import Target
 TYPES = frozenset(
     {
         *("Reshape", "Flatten", "FlattenV2", "Identity"),
-        *("Squeeze", "SqueezeV3", "Unsqueeze", "UnsqueezeV3", "ExpandDims"),
+        *("Squeeze", "SqueezeV3", "Unsqueeze", "UnsqueezeV3", "ExpandDims", "SqueezeV2"),
+        "UnsqueezeV2",
     }
 )
 """The op types that are views of their first operand."""

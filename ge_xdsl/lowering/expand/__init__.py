@@ -18,6 +18,8 @@ from ge_xdsl.lowering.expand.builder import Builder, Expansion, NotExpandedError
 from ge_xdsl.lowering.expand.table import EXPANSIONS
 from ge_xdsl.lowering.tensors import element_of
 
+NO_KERNEL = "no lowering"
+"""The reason of an op that never has a kernel of its own: that of its expansion tells more."""
 MAX_DEPTH = 8
 """Expansions within expansions."""
 MAX_CONSTANT = 1 << 16
@@ -33,12 +35,14 @@ def expand_block(block: Block, reason: Reason) -> dict[GeOp, str]:
     for op in list(block.ops):
         if not isinstance(op, GeOp) or not _may_expand(op):
             continue
-        if not reason(op):
+        why = reason(op)
+        if not why:
             continue
         try:
             made, values = expanded(op, reason, 0)
         except NotExpandedError as error:
-            refused[op] = str(error)
+            if why == NO_KERNEL:
+                refused[op] = str(error)
             continue
         _replace(block, op, made, values)
     return refused
@@ -111,6 +115,8 @@ def _values(build: Builder, op: GeOp) -> Sequence[SSAValue]:
         return _folded(build, op)
     for value in (*op.operands, *op.results):
         tensor = tensor_of(value.type)
+        if tensor.size() == 0 and value in op.results and not list(value.uses):
+            continue
         if not tensor.size():
             raise NotExpandedError("no lowering for a shape that is empty or not static")
         if not element_of(tensor.dtype):
@@ -162,6 +168,10 @@ def _replace(block: Block, op: GeOp, made: Sequence[GeOp], values: Sequence[SSAV
         old.replace_all_uses_with(new)
     op.detach()
     op.erase()
+    for new in reversed(made):
+        if not any(list(value.uses) for value in new.results):
+            new.detach()
+            new.erase()
 
 
 __all__ = ["EXPANSIONS", "Expansion", "expand_block", "expanded"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from ge_xdsl.lowering.expand import (
     activations,
     arithmetic,
+    attention,
+    forms,
     images,
     losses,
     norms,
@@ -25,5 +27,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **products.EXPANSIONS,
     **norms.EXPANSIONS,
     **recurrent.EXPANSIONS,
+    **forms.EXPANSIONS,
+    **attention.EXPANSIONS,
 }
 """All expansions by op type."""

@@ -1,0 +1,109 @@
+"""Attention over heads [B, N, S, D] to one mixed kernel; other layouts are turned to it first."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.errors import CompileError
+from ge_xdsl.lowering.flash import LONGEST, Flash, flash_kernel
+from ge_xdsl.lowering.placement import place_kernel
+from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.unit import Placer, Unit
+from ge_xdsl.targets.target import Target
+
+TYPES = frozenset({"FlashAttentionScore"})
+TILES = ((128, 2), (128, 1), (64, 2), (64, 1))
+"""Keys of a tile and buffers in UB, those that are faster first."""
+MIXED = ("2201",)
+"""Architectures whose cube and vector cores exchange tiles through GM."""
+
+
+def reason(op: GeOp, target: Target) -> str:
+    """Why attention is not lowered to one kernel, '' when it is."""
+    if target.arch not in MIXED or not {"cube", "vector"} <= set(target.lowers):
+        return f"no mixed kernels for {target.name}"
+    used = [*op.operands, *op.results[:2], op.results[3]]
+    if any(static_tensor(value) is None for value in used):
+        return "no lowering for a shape that is empty or not static"
+    found = _flash_of(op)
+    if isinstance(found, str):
+        return found
+    try:
+        _fitted(replace(found, rows=True), target)
+    except CompileError as error:
+        return f"no lowering: {error.message}"
+    return ""
+
+
+def _fitted(flash: Flash, target: Target) -> Flash:
+    """The largest tiles that fit; raises CompileError when the smallest do not."""
+    for step, depth in TILES[:-1]:
+        tried = replace(flash, step=step, depth=depth)
+        try:
+            place_kernel(flash_kernel("attention", tried, target), target)
+        except CompileError:
+            continue
+        return tried
+    tried = replace(flash, step=TILES[-1][0], depth=TILES[-1][1])
+    place_kernel(flash_kernel("attention", tried, target), target)
+    return tried
+
+
+def _shape(value: SSAValue) -> tuple[int, ...]:
+    return tuple(tensor_of(value.type).shape or ())
+
+
+def _slot(op: GeOp, name: str) -> SSAValue | None:
+    found = op.operand_slot(name)
+    return found if isinstance(found, SSAValue) else None
+
+
+def _flash_of(op: GeOp) -> Flash | str:
+    """The attention in numbers, or why there is no kernel."""
+    if op.get_attr("input_layout") != "BNSD":
+        return f"no lowering for layout {op.get_attr('input_layout')}"
+    q, k, v = op.operands[:3]
+    element = element_of(tensor_of(q.type).dtype)
+    if element not in ("f16", "bf16"):
+        return f"no lowering for element type {element}"
+    mask = _slot(op, "atten_mask")
+    given = [op.prototype.inputs[i].name for i in range(3, len(op.prototype.inputs))]
+    others = [n for n in given if n != "atten_mask" and _slot(op, n) is not None]
+    if others:
+        return f"no lowering with {' and '.join(others)}"
+    if op.get_attr("sparse_mode") != 1:
+        return f"no lowering for sparse_mode {op.get_attr('sparse_mode')}"
+    if list(op.results[2].uses):
+        return "no lowering when softmax_out is used"
+    (b, n, length, d), (_, heads, keys, _) = _shape(q), _shape(k)
+    if d > LONGEST or _shape(v)[-1] != d:
+        return f"no lowering for heads of {d} and {_shape(v)[-1]}, expected at most {LONGEST}"
+    found = Flash(b, heads, n // heads, length, keys, d, op.get_attr("scale_value"), element)
+    if mask is None:
+        return found
+    shape = _shape(mask)
+    if element_of(tensor_of(mask.type).dtype) != "i1" or len(shape) != 3:
+        return "no lowering for a mask that is no truth value for each query and key"
+    return replace(found, mask=shape[0])
+
+
+def unit(op: GeOp, target: Target) -> Unit:
+    """The launch of an attention."""
+    flash = _flash_of(op)
+    assert isinstance(flash, Flash)
+    rows = any(list(value.uses) for value in op.results[:2])
+    flash = _fitted(replace(flash, rows=rows), target)
+    operands = [v for v in (*op.operands[:3], _slot(op, "atten_mask")) if v is not None]
+    results = [*op.results[:2], op.results[3]] if rows else [op.results[3]]
+
+    def place(placer: Placer) -> list[SSAValue]:
+        values = [placer.value(v) for v in operands]
+        types = [value.type for value in results]
+        made = placer.launch(flash, lambda name: flash_kernel(name, flash, target), values, types)
+        return list(made)
+
+    return Unit([op], results, place)

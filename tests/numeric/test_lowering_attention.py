@@ -1,0 +1,184 @@
+"""Attention as one mixed kernel with online softmax, and as products and a softmax."""
+
+import numpy as np
+import pytest
+from lowered_op import check_op
+from op_witness import BF16, F16, F32, I64
+
+from ge_xdsl.dialects.aicore.structure import KernelOp
+from ge_xdsl.dialects.ge.text import module_text, parse_module
+from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters import aicore
+from ge_xdsl.lowering import lower
+from ge_xdsl.lowering.attention import TILES
+from ge_xdsl.lowering.flash import Flash, flash_kernel
+from ge_xdsl.lowering.placement import place_kernel
+from ge_xdsl.targets import target
+
+CHIP = "Ascend910B1"
+
+
+def heads(b, n, s, d, dtype, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.standard_normal((b, n, s, d)).astype(dtype)
+
+
+def qkv(shape, keys, kv_heads, dtype):
+    b, n, s, d = shape
+    parts = [(n, s), (kv_heads, keys), (kv_heads, keys)]
+    return [heads(b, k, length, d, dtype, i) for i, (k, length) in enumerate(parts)]
+
+
+def text_of(q, k, v, mask, rows):
+    """A graph with the attention alone; `softmax_out` is empty and not returned."""
+    element = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}[q.dtype.name]
+    b, n, s, d = q.shape
+    kind = f"tensor<{b}x{n}x{s}x{d}x{element}>"
+    keys = f"tensor<{'x'.join(map(str, k.shape))}x{element}>"
+    row = f"tensor<{b}x{n}x{s}x8xf32>"
+    given = "" if mask is None else f"tensor<{'x'.join(map(str, mask.shape))}xi1>"
+    head = f"%q : {kind}, %k : {keys}, %v : {keys}" + (f", %m : {given}" if given else "")
+    call = "%q, %k, %v" + (", atten_mask = %m" if given else "")
+    types = ", ".join([kind, keys, keys, *([given] if given else [])])
+    results = f"{row}, {row}, {kind}" if rows else kind
+    names = "%t, %s, %y" if rows else "%y"
+    return f"""func.func @main({head}) -> ({results}) {{
+  %t, %s, %o, %y = ge.FlashAttentionScore({call}) {{head_num = {n}, input_layout = "BNSD",
+    scale_value = 0.125 : f32, sparse_mode = 1}} : ({types})
+    -> ({row}, {row}, tensor<0x0x0x0x{element}>, {kind})
+  func.return {names} : {results}
+}}""".replace("head_num = " + str(n), f"head_num = {n} : i64").replace(
+        "sparse_mode = 1", "sparse_mode = 1 : i64"
+    )
+
+
+def reference(q, k, v, mask):
+    """The formula in f64: result, largest score and sum of exponentials."""
+    q, k, v = (x.astype(np.float64) for x in (q, k, v))
+    group = q.shape[1] // k.shape[1]
+    k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
+    s = q @ k.transpose(0, 1, 3, 2) * 0.125
+    hide = np.zeros(s.shape, bool) if mask is None else np.broadcast_to(mask[:, None], s.shape)
+    s = np.where(hide, -np.inf, s)
+    top = s.max(-1, keepdims=True)
+    p = np.where(hide, 0, np.exp(s - np.where(np.isinf(top), 0, top)))
+    total = p.sum(-1, keepdims=True)
+    return p / np.where(total == 0, 1, total) @ v, top, total
+
+
+def attend(q, k, v, mask=None, rows=False, chip=CHIP):
+    given = dict(zip("qkv", (q, k, v), strict=True)) | ({} if mask is None else {"m": mask})
+    lowered = lower(parse_module(text_of(q, k, v, mask, rows)), chip)
+    got, report = aicore.run(lowered, given, chip)
+    return lowered, got, report
+
+
+CASES = [
+    # queries' shape, keys, key heads: whole tiles, tails, one query, grouped heads, long heads
+    ((1, 1, 128, 64), 128, 1),
+    ((2, 4, 200, 64), 300, 2),
+    ((1, 2, 1, 16), 7, 2),
+    ((1, 2, 130, 128), 257, 1),
+    ((1, 1, 64, 24), 129, 1),
+]
+
+
+@pytest.mark.parametrize("dtype", [F16, BF16])
+@pytest.mark.parametrize(("shape", "keys", "kv"), CASES)
+def test_one_mixed_kernel(shape, keys, kv, dtype):
+    q, k, v = qkv(shape, keys, kv, dtype)
+    lowered, (y,), report = attend(q, k, v)
+    assert [kernel.core for kernel in report.kernels] == ["mix"]
+    assert not report.calls
+    (kernel,) = (op for op in lowered.body.block.ops if isinstance(op, KernelOp))
+    assert [section.core for section in kernel.sections] == ["cube", "vector"]
+    want, _, _ = reference(q, k, v, None)
+    assert np.abs(y.astype(np.float64) - want).max() < (2e-3 if dtype is F16 else 1.6e-2)
+
+
+@pytest.mark.parametrize("batch", [1, 2])
+def test_masks_and_rows(batch):
+    q, k, v = qkv((2, 2, 150, 128), 200, 1, F16)
+    mask = np.random.default_rng(5).random((batch, 150, 200)) < 0.4
+    mask[0, 3] = True  # a query that sees nothing
+    _, (top, total, y), report = attend(q, k, v, mask, rows=True)
+    assert len(report.kernels) == 1
+    want, largest, sums = reference(q, k, v, mask)
+    assert np.abs(y.astype(np.float64) - want).max() < 2e-3
+    assert (y[0, :, 3] == 0).all()
+    seen = np.isfinite(largest)
+    np.testing.assert_allclose(top[..., :1][seen], largest[seen], rtol=2e-3, atol=1e-4)
+    np.testing.assert_allclose(total[..., :1], sums, rtol=2e-3)
+    assert (top == top[..., :1]).all()
+
+
+def test_the_text_of_a_mixed_kernel_reads_back():
+    lowered, _, _ = attend(*qkv((1, 1, 40, 16), 30, 1, F16))
+    printed = module_text(lowered)
+    assert module_text(parse_module(printed)) == printed
+
+
+def test_longer_sequences_take_longer():
+    def us(keys):
+        text = text_of(*qkv((1, 24, 128, 64), keys, 24, F16), None, False)
+        return aicore.estimate(lower(parse_module(text), CHIP), CHIP).us
+
+    assert us(128) < us(512) < us(2048)
+
+
+def test_f32_and_chips_without_mixed_kernels_take_products_and_a_softmax():
+    q, k, v = qkv((1, 2, 20, 16), 30, 1, F32)
+    _, (y,), report = attend(q, k, v)
+    assert {kernel.core for kernel in report.kernels} == {"cube", "vector"}
+    assert np.abs(y - reference(q, k, v, None)[0]).max() < 1e-5
+    q, k, v = qkv((1, 2, 20, 16), 30, 1, F16)
+    _, (y,), report = attend(q, k, v, chip="Ascend950PR_958x")
+    assert len(report.kernels) > 1
+    assert not report.calls
+
+
+def test_tiles_get_smaller_until_they_fit():
+    chip = target(CHIP)
+    wide = Flash(1, 1, 1, 128, 128, 128, 1.0, "f16", 1, True, *TILES[0])
+    with pytest.raises(CompileError, match=r"takes \d+ bytes of ub .*, expected at most 188416"):
+        place_kernel(flash_kernel("k", wide, chip), chip)
+    q, k, v = qkv((1, 1, 130, 128), 140, 1, F16)
+    mask = np.zeros((1, 130, 140), bool)
+    _, (y,), _ = attend(q, k, v, mask)
+    assert np.abs(y.astype(np.float64) - reference(q, k, v, mask)[0]).max() < 2e-3
+
+
+LAYOUTS = {
+    "BSH": lambda x: x.transpose(0, 2, 1, 3).reshape(x.shape[0], x.shape[2], -1),
+    "BSND": lambda x: x.transpose(0, 2, 1, 3),
+    "BNSD": lambda x: x,
+}
+
+
+@pytest.mark.parametrize("mode", [0, 2, 3])
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_and_sparse_modes(layout, mode):
+    q, k, v = (LAYOUTS[layout](x) for x in qkv((2, 4, 33, 16), 50, 2, F16))
+    report = check_op(
+        "PromptFlashAttention", q, k, v, num_heads=4, num_key_value_heads=2,
+        input_layout=layout, scale_value=0.25, sparse_mode=mode,
+    )  # fmt: skip
+    assert "mix" in {kernel.core for kernel in report.kernels}
+
+
+def test_the_mask_of_prompts_and_known_lengths():
+    q, k, v = qkv((2, 2, 20, 16), 30, 2, F16)
+    mask = np.random.default_rng(1).random((2, 1, 20, 30)) < 0.3
+    check_op("PromptFlashAttention", q, k, v, None, mask, num_heads=2,
+             num_key_value_heads=2, input_layout="BNSD",
+             scale_value=0.25, sparse_mode=1)  # fmt: skip
+    lengths = np.array([20, 7], I64)
+    check_op("PromptFlashAttention", q, k, v, None, None, lengths, num_heads=2,
+             num_key_value_heads=2, input_layout="BNSD", scale_value=0.25, known=("actual_seq_lengths",))  # fmt: skip
+
+
+def test_what_has_no_lowering_says_why():
+    q, k, v = qkv((2, 2, 20, 16), 30, 2, F16)
+    lengths = np.array([20, 7], I64)
+    check_op("PromptFlashAttention", q, k, v, None, None, lengths, num_heads=2,
+             num_key_value_heads=2, input_layout="BNSD", why="no lowering for lengths that is not constant")  # fmt: skip
