@@ -89,8 +89,15 @@ class Meeting:
     """Number of a `sync_all` -> when each kind came to it."""
     paces: dict[int, dict[str, float]] = field(default_factory=dict[int, dict[str, float]])
     """Number of a loop that is cut short -> cycles per iteration of each kind of core."""
+    spans: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    """Number of a loop that is cut short -> the iterations that each kind of core leaves out."""
     cuts: bool = True
     """Whether loops in which cores wait for each other are cut short."""
+
+    @property
+    def uneven(self) -> bool:
+        """Whether cores left out different parts of a loop."""
+        return any(len(spans) > 1 for spans in self.spans.values())
 
     def shift(self, number: int, times: float) -> float:
         """The cycles that `times` iterations take at the slowest pace; moves the flags by it."""
@@ -425,10 +432,11 @@ class CoreTime:
         self.cuts += 1
         here = self.meeting.paces.setdefault(number, {})
         here[self.kind] = now.step(before) / MEASURED
+        periods = (count - WARM - MEASURED) // MEASURED
+        self.meeting.spans.setdefault(number, set()).add(periods)
         while len(here) < len(OTHER):
             yield
         left = count - WARM - MEASURED
-        periods = left // MEASURED
         end = self.end
         shift = self.meeting.shift(number, periods * MEASURED)
         for values in (self.free, self.done, self.last_start, *self.written, *self.read):
@@ -515,15 +523,17 @@ def counted(work: Work, target: Target) -> tuple[tuple[str, float], ...]:
 
 
 def run_together(cores: Sequence[CoreTime]) -> bool:
-    """Run cores that wait for each other; whether all come to their end."""
+    """Run cores that wait for each other; whether all come to their end, cut short alike."""
     running: list[tuple[CoreTime, Iterator[None]]] = [(core, core.run()) for core in cores]
     while running:
         before = sum(core.progress for core, _ in running)
+        if any(core.meeting.uneven for core, _ in running):
+            return False
         left = [(core, steps) for core, steps in running if _goes_on(steps)]
         if len(left) == len(running) and sum(core.progress for core, _ in left) == before:
             return False
         running = left
-    return True
+    return not any(core.meeting.uneven for core in cores)
 
 
 def _goes_on(steps: Iterator[None]) -> bool:

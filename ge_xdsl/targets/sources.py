@@ -6,7 +6,7 @@ SOURCES = {
     "INI-ge": "platform .ini file of the chip in the test data of the public GE repository",
     "ARCH": "architecture page of the public Ascend C developer kit documents",
     "CUBE": "table of theoretical cube instruction performance in the same documents",
-    "VEC": "table of theoretical vector instruction performance in the same documents",
+    "VEC": "table of vector instruction performance in the same documents; cast and div as in PTO",
     "PTO": "calibration constants of the public PTO instruction set repository",
     "FITTED": "fitted to published measurements on arch 2201, see targets/calibration.py",
     "NOMINAL": "bandwidth in the chip's documents times the share that arch 2201 reaches",

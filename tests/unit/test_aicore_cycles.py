@@ -362,6 +362,23 @@ def test_long_loops_with_flags_between_cores_go_on_at_their_pace():
         assert a.traffic == pytest.approx(b.traffic, rel=1e-9)
 
 
+def test_cores_with_other_loops_are_not_cut_short():
+    """The vector core's loop is in two halves."""
+    text = LONG.replace("L", "!aicore.tile<16384x64xf16, gm>")
+    text = text.replace("W", "!aicore.tile<64x64xf32, gm>").replace(
+        "UB", "!aicore.tile<64x64xf16, ub>"
+    )
+    head, tail = text.split("  aicore.section vector {\n")
+    loop, end = tail.rsplit("    }\n  }\n}", 1)
+    loop = loop.replace("[16384]", "[8192]") + "    }\n"
+    kernel = kernel_of(f"{head}  aicore.section vector {{\n{loop}{loop}  }}\n}}{end}")
+    traffic = traffic_of(kernel, B1)
+    quick = cycles.simulate(kernel, B1, traffic, 0)
+    full = cycles.simulate(kernel, B1, traffic, 0, cuts=False)
+    assert [core.end for core in quick] == [core.end for core in full]
+    assert [core.issued for core in quick] == [core.issued for core in full]
+
+
 UNIT = """aicore.kernel @k() writes () on cube * 1 {
   %a = aicore.alloc : !aicore.tile<128x64xf16, l0a, zz>
   %b = aicore.alloc : !aicore.tile<64x256xf16, l0b, zn>

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from ge_xdsl.dialects.aicore.legality import check_kernel
+from ge_xdsl.errors import CompileError
 from ge_xdsl.targets import target
 
 ROOT = Path(__file__).parents[2]
@@ -63,6 +64,21 @@ def test_the_kernels_fit_their_chips():
             seen.add(key)
             chip = target(point["target"])
             check_kernel(model.make_kernel(spec, chip), chip)
+
+
+def test_a_unit_flag_takes_the_place_of_flags_between_cube_and_fixpipe():
+    spec = {"make": "product", "m": 512, "n": 512, "k": 256, "tile": [128, 256, 64]}
+    chip = target("Ascend910B1")
+    with_flags = str(model.make_kernel(spec, chip))
+    kernel = model.make_kernel({**spec, "unit_flag": True}, chip)
+    assert "set_flag M -> FIX" in with_flags
+    assert "set_flag FIX -> M" in with_flags
+    assert "FIX" not in str(kernel)
+    assert str(kernel).count("{unit_flag}") == 1
+    check_kernel(kernel, chip)
+    del next(op for op in kernel.walk() if op.name == "aicore.fixpipe").properties["unit_flag"]
+    with pytest.raises(CompileError, match="aicore.fixpipe on FIX reads 'tile' while aicore.mmad"):
+        check_kernel(kernel, chip)
 
 
 def test_summary_and_table(rows):
