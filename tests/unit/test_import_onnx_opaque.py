@@ -269,3 +269,12 @@ def test_a_known_model_is_silent():
         warnings.simplefilter("error")
         made = model([node("Relu", ["x"], ["y"])], {"x": X}, ["y"])
         import_onnx_bytes(made.SerializeToString())
+
+
+@pytest.mark.parametrize("field", ["domain", "attribute"])
+def test_names_that_are_no_text(field):
+    """The protobuf library leaves bytes that are no UTF-8 text where a name should be."""
+    made = fancy(attrs={"sizes": [1]}).SerializeToString()
+    old, new = (b"com.acme", b"c\xccm.acme") if field == "domain" else (b"sizes", b"s\xcczes")
+    with pytest.raises(CompileError, match="a name is b'.*', expected UTF-8 text"):
+        import_onnx_bytes(made.replace(old, new))

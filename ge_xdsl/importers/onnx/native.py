@@ -19,6 +19,7 @@ from ge_xdsl.dialects.ge.weights import const_attr
 from ge_xdsl.errors import CompileError
 from ge_xdsl.importers.onnx.builder import BUILD_ERRORS, UNKNOWN, Builder
 from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.order import check_text
 from ge_xdsl.importers.onnx.tensors import declared_tensor
 
 _READERS: dict[AttrKind, str] = {
@@ -212,6 +213,7 @@ def own_attributes(node: Node, g: Builder) -> dict[str, Attribute]:
     import numpy as np
     from xdsl.dialects.builtin import BytesAttr, DenseIntOrFPElementsAttr
 
+    check_text(*node.attrs)
     made: dict[str, Attribute] = {}
     for name in list(node.attrs):
         field, kind = form_of(node, name)

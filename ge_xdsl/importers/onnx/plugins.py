@@ -16,6 +16,7 @@ from ge_xdsl.dialects.ge.registry import class_of_prototype, op_class, register,
 from ge_xdsl.importers.onnx.builder import Builder
 from ge_xdsl.importers.onnx.native import form_of, native
 from ge_xdsl.importers.onnx.node import Node
+from ge_xdsl.importers.onnx.order import check_text
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,7 @@ def by_plugin(node: Node, g: Builder, conversion: Conversion) -> Sequence[SSAVal
 
 def _python_values(node: Node, g: Builder) -> dict[str, Any]:
     """The attributes as Python values; graphs and types are left out."""
+    check_text(*node.attrs)
     found: dict[str, Any] = {}
     for name in list(node.attrs):
         if node.attrs[name].type not in (1, 2, 3, 4, 6, 7, 8):

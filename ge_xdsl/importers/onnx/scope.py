@@ -136,7 +136,7 @@ class Scope:
         found: list[tuple[str, NodeProto]] = []
         given: set[str] = set()
         for proto in nodes:
-            check_text(proto.name, proto.op_type)
+            check_text(proto.name, proto.op_type, proto.domain)
             if proto.name in given:
                 raise CompileError(
                     f"the name '{proto.name}' is given to two nodes, expected unique names"
