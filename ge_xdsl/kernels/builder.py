@@ -35,7 +35,9 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0aOp,
     LoadL0bOp,
 )
-from ge_xdsl.dialects.aicore.op import Index, Instruction
+from ge_xdsl.dialects.aicore.op import INDEX, Index, Instruction
+from ge_xdsl.dialects.aicore.paths import LoadQuantOp
+from ge_xdsl.dialects.aicore.pick import ScalarLoadOp
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, LaunchOp, SectionOp
 from ge_xdsl.dialects.aicore.types import CORE_KINDS, ELEMENT_BYTES, SPACES, Tile, TileType
 from ge_xdsl.dialects.ge.graph import verify
@@ -370,6 +372,24 @@ class Kernel(VectorMethods):
         part = source if isinstance(source, Window) else _whole(source)
         self._windowed(LoadBiasOp, part, into)
         return self.wrote(into, part.sizes)
+
+    def load_table(self, source: Window) -> Buffer:
+        """Copy a row of GM to the fixpipe's buffer, through L1: scales or slopes per column."""
+        shape = self.largest(source.sizes)
+        row = self.load(source, self.alloc(shape, "f32", "l1", layout="nd"))
+        into = self.alloc(shape, "f32", "fb")
+        self._windowed(LoadQuantOp, _whole(row), into)
+        return self.wrote(into, row.sizes)
+
+    def element(self, source: Window) -> Dim:
+        """An integer of a tile as where something begins, one long."""
+        read = ScalarLoadOp.build(source.tile.value, offsets=source.offsets, sizes=source.sizes)
+        op = self.add(
+            ScalarLoadOp.create(
+                operands=list(read.operands), properties=read.properties, result_types=[INDEX]
+            )
+        )
+        return self.dim(op.results[0], 1)
 
     def drain(
         self, source: Buffer, to: Window, *, sizes: Sizes | None = None, **options: Any
