@@ -1,12 +1,14 @@
-"""Time of rewriting a transformer with four rewrites, in microseconds per node.
+"""Time of rewriting a transformer and a CNN with four rewrites, in microseconds per node.
 
-    python benchmarks/bench_rewrite.py [--nodes 1000,10000] [--repeat 3]
+    python benchmarks/bench_rewrite.py [--nodes 1000,10000] [--kinds transformer,cnn] [--repeat 3]
 
-Builds the graph straight in the IR: layers of 52 nodes (constants not counted) with 9 rewrites
-each (6 MatMul + Add, 2 Add x 0, 1 TransposeD pair). Prints JSON: for each size the microseconds
-per node of `run_ge` with patterns, of `run_fixpoint` with patterns and with hand-written rules,
-of xDSL's own walker with the same hand-written rules, and of a hundred patterns that match
-nothing. CPU time, best of the repeats; the graph is built anew for each.
+Builds the graphs straight in the IR: layers of 52 nodes (constants not counted) with 9 rewrites
+each (6 MatMul + Add, 2 Add x 0, 1 TransposeD pair), units of 11 nodes with 4 (2 Relu pairs, 1
+Add x 0, 1 TransposeD pair). Prints JSON: for each graph the microseconds per node of `run_ge` with
+patterns, of `run_fixpoint` with patterns and with hand-written rules, of xDSL's own walker with
+the same hand-written rules, of tinygrad and onnxscript where they are installed, and of 100 and
+400 patterns that match nothing; then how many times ours each of the others takes. CPU time, best
+of the repeats, which take turns; the graph is built anew for each.
 """
 
 from __future__ import annotations
@@ -14,10 +16,13 @@ from __future__ import annotations
 import argparse
 import gc
 import json
+import math
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from pathlib import Path
 from time import process_time
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
@@ -29,10 +34,13 @@ from xdsl.pattern_rewriter import (
     PatternRewriteWalker,
 )
 
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks import peers
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.dialects.ge.types import DataType, Tensor
+from ge_xdsl.dialects.ge.types import DataType, Tensor, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, run_fixpoint, run_ge
@@ -43,7 +51,7 @@ from ge_xdsl.pattern.rule import Applied, Declined, Outcome, Rule
 TOKENS, WIDTH, HEADS = 4, 8, 2
 DEPTH = WIDTH // HEADS
 REWRITES = {"matmul_add": 6, "add_zero": 2, "transpose": 1}
-LAYER = 52
+LAYER, UNIT = 52, 11
 
 
 def f32(*shape: int) -> Attribute:
@@ -126,6 +134,30 @@ def layer(b: Builder, x: SSAValue, axes: SSAValue, split: SSAValue, join: SSAVal
     return b.op("Add", [x, b.op("Add", [o, b.const(0.0)], full)], full)
 
 
+def cnn(nodes: int) -> tuple[ModuleOp, int, int]:
+    """The module, its node count without constants, and how many rewrites it holds."""
+    shape = (1, 4, 4, 4)
+    b = Builder(shape)
+    x: SSAValue = b.block.args[0]
+
+    def block(x: SSAValue) -> SSAValue:
+        window = {"strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1], "data_format": "NCHW"}
+        y = b.op("Conv2D", [x, b.weight(4, 4, 3, 3), b.weight(4)], shape, **window)
+        weights = [b.weight(4), b.weight(4), b.weight(1), b.weight(4), b.weight(4)]
+        y = b.op("BNInference", [y, *weights], shape)
+        return b.op("Relu", [b.op("Relu", [y], shape)], shape)
+
+    units = max(1, round(nodes / UNIT))
+    for _ in range(units):
+        x = block(x)
+        for perm in ([0, 2, 3, 1], [0, 2, 1, 3]):
+            x = b.op("TransposeD", [x], shape, perm=perm)
+        x = b.op("Add", [block(x), b.const(0.0)], shape)
+    module = ModuleOp([b.func(b.op("Erf", [x], shape))])
+    real = sum(type(op) is not ConstOp for op in b.block.ops) - 1
+    return module, real, 4 * units
+
+
 def transformer(nodes: int) -> tuple[ModuleOp, int, int]:
     """The module, its node count without constants, and how many rewrites it holds."""
     b = Builder((TOKENS, WIDTH))
@@ -166,7 +198,7 @@ def transpose_by(perm: tuple[int, ...]) -> FuncOp:
 
 def is_row_bias(match: Match) -> bool:
     bias = match.inputs[2].type
-    return len(bias.get_shape()) == 1
+    return tensor_of(bias).rank == 1
 
 
 def pattern_rules() -> list[Rule]:
@@ -223,7 +255,7 @@ class MatMulAdd(Rule):
     def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
         inner = inner_op(op, "MatMul")
         bias = op.operands[1]
-        if inner is None or len(bias.type.get_shape()) != 1:
+        if inner is None or tensor_of(bias.type).rank != 1:
             return MISS
         new = type(inner).create(
             operands=[*inner.operands, bias],
@@ -288,8 +320,8 @@ def hand_written() -> list[Rule]:
     return [MatMulAdd(), AddZero(), TransposePair(), ReluPair()]
 
 
-def idle_rules(hard: bool) -> list[Rule]:
-    """A hundred patterns that match nothing in the transformer.
+def idle_rules(hard: bool, count: int = 100) -> list[Rule]:
+    """Patterns that match nothing in the transformer.
 
     Easy ones need an edge that is not there; hard ones have their edges in the graph and fail
     at a repeated input deep inside.
@@ -297,7 +329,7 @@ def idle_rules(hard: bool) -> list[Rule]:
     roots = ("Add", "Mul", "RealDiv", "MatMul", "Sub")
     inner = ("Tanh", "Sigmoid", "Exp", "Log") if not hard else ("Mul", "RealDiv", "Add", "MatMul")
     rules: list[Rule] = []
-    for k in range(100):
+    for k in range(count):
         b = Builder((4, 4), (4, 4))
         x, y = b.block.args
         low, op_type = inner[k // 5 % 4], roots[k % 5]
@@ -306,18 +338,6 @@ def idle_rules(hard: bool) -> list[Rule]:
         compiled = pattern(f"idle_{k}", b, out)
         rules.append(PatternRule(compiled, lambda match: None))
     return rules
-
-
-def timed(nodes: int, repeat: int, run: Callable[[ModuleOp], int]) -> tuple[float, int]:
-    """Microseconds per node of the best run, and the rewrites that it made."""
-    best, made = float("inf"), 0
-    for _ in range(repeat):
-        module, real, _ = transformer(nodes)
-        gc.collect()
-        start = process_time()
-        made = run(module)
-        best = min(best, (process_time() - start) / real * 1e6)
-    return best, made
 
 
 def run_stock(module: ModuleOp) -> int:
@@ -331,32 +351,62 @@ def block_of(module: ModuleOp) -> Block:
     return func.body.block
 
 
-def measure(nodes: int, repeat: int) -> dict[str, Any]:
-    _, real, expected = transformer(nodes)
+Start: TypeAlias = Callable[[ModuleOp], Callable[[], int]]
+"""Gets ready to rewrite a module, which is not timed; the rewriting tells how often."""
+KINDS: dict[str, Callable[[int], tuple[ModuleOp, int, int]]] = {
+    "transformer": transformer,
+    "cnn": cnn,
+}
+
+
+def at_once(run: Callable[[ModuleOp], int]) -> Start:
+    return lambda module: lambda: run(module)
+
+
+def runs(kind: str) -> dict[str, Start]:
+    """What is timed on a kind of graph, ours first."""
     patterns, rules = pattern_rules(), hand_written()
-    easy, hard = idle_rules(False), idle_rules(True)
-    runs: dict[str, Callable[[ModuleOp], int]] = {
-        "run_ge, patterns": lambda m: run_ge(block_of(m), patterns, pass_name="P").applied,
-        "run_fixpoint, patterns": lambda m: run_fixpoint(m, patterns).applied,
-        "run_fixpoint, rules": lambda m: run_fixpoint(m, rules).applied,
-        "xDSL walker, rules": run_stock,
-        "run_ge, 100 idle": lambda m: run_ge(block_of(m), easy).applied,
-        "run_ge, 100 idle, edges present": lambda m: run_ge(block_of(m), hard).applied,
-        "run_fixpoint, 100 idle": lambda m: run_fixpoint(m, easy).applied,
+    found: dict[str, Start] = {
+        "run_ge, patterns": at_once(lambda m: run_ge(block_of(m), patterns, pass_name="P").applied),
+        "run_fixpoint, patterns": at_once(lambda m: run_fixpoint(m, patterns).applied),
+        "run_fixpoint, rules": at_once(lambda m: run_fixpoint(m, rules).applied),
+        "xDSL walker, rules": at_once(run_stock),
     }
-    times: dict[str, float] = {}
-    for name, run in runs.items():
-        times[name], made = timed(nodes, repeat, run)
-        wanted = 0 if "idle" in name else expected
-        if made not in (-1, wanted):
-            raise SystemExit(f"{name}: {made} rewrites, expected {wanted}")
-    stock = times["xDSL walker, rules"]
+    for name, prepare in peers.installed().items():
+        found[name] = lambda m, prepare=prepare: prepare(block_of(m))
+    for count in (100, 400) if kind == "transformer" else ():
+        for hard in (False, True):
+            idle = idle_rules(hard, count)
+            name = f"{count} idle{', edges present' if hard else ''}"
+            found[f"run_ge, {name}"] = at_once(lambda m, r=idle: run_ge(block_of(m), r).applied)
+            found[f"run_fixpoint, {name}"] = at_once(lambda m, r=idle: run_fixpoint(m, r).applied)
+    return found
+
+
+def measure(kind: str, nodes: int, repeat: int) -> dict[str, Any]:
+    """One row: the best time of each run; the runs take turns."""
+    _, real, expected = KINDS[kind](nodes)
+    best: dict[str, float] = {}
+    known = runs(kind)
+    for _ in range(repeat):
+        for name, start in known.items():
+            go = start(KINDS[kind](nodes)[0])
+            gc.collect()
+            begun = process_time()
+            made = go()
+            taken = (process_time() - begun) / real * 1e6
+            best[name] = min(best.get(name, math.inf), taken)
+            wanted = 0 if "idle" in name else expected
+            if made not in (-1, wanted):
+                raise SystemExit(f"{name}: {made} rewrites, expected {wanted}")
+    ours = best["run_ge, patterns"]
     return {
+        "kind": kind,
         "nodes": real,
         "rewrites": expected,
-        "us_per_node": {name: round(t, 2) for name, t in times.items()},
-        "xdsl_walker_over": {
-            name: round(stock / t, 1) for name, t in times.items() if "idle" not in name
+        "us_per_node": {name: round(t, 2) for name, t in best.items()},
+        "times_run_ge": {
+            name: round(t / ours, 2) for name, t in best.items() if "idle" not in name
         },
     }
 
@@ -364,11 +414,13 @@ def measure(nodes: int, repeat: int) -> dict[str, Any]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--nodes", default="1000,10000")
+    parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     gc.set_threshold(100_000, 50, 1000)
     gc.freeze()
-    results = [measure(int(n), args.repeat) for n in args.nodes.split(",")]
+    sizes = [int(n) for n in args.nodes.split(",")]
+    results = [measure(kind, n, args.repeat) for kind in args.kinds.split(",") for n in sizes]
     print(json.dumps(results, indent=2))
 
 

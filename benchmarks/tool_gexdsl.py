@@ -125,6 +125,7 @@ def timed(tool: Any, path: str, repeat: int) -> dict[str, Any]:
     """Seconds of loading and rewriting, and how many rewrites the op counts show."""
     load_s = rewrite_s = math.inf
     rewrites = 0
+    before: dict[str, int] = {}
     for _ in range(repeat):
         gc.collect()
         begun = process_time()
