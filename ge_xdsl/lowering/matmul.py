@@ -45,6 +45,10 @@ CODES = ("i8", "ui8")
 """Integer factors: their products are summed in i32, which y is of."""
 
 
+STAYS = {"a": ("m", "n"), "b": ("n", "m")}
+"""The factor that stays -> the dimension that numbers its panels, and that of what passes by."""
+
+
 @dataclass(frozen=True, slots=True)
 class Product:
     """A matrix product as a kernel computes it.
@@ -222,10 +226,12 @@ class Body:
     def fill(self, strip: int) -> None:
         """The loop over tiles, by strips when there is more than one row (or column) of them."""
         tiling = self.tiling
-        dims = {"a": ["m"], "b": ["n"], "": ["m", "n"]}[tiling.stay]
-        if tiling.by_columns:
+        dims = ["m", "n"] if not tiling.stay or tiling.group else [STAYS[tiling.stay][0]]
+        if tiling.by_columns or (tiling.stay == "b" and tiling.group):
             dims.reverse()
         extents, steps = self.extents()
+        if tiling.group:
+            steps[STAYS[tiling.stay][1]] *= tiling.group
         lead = len(self.product.y) - 2
         hints = [*("p", "g")[:lead], *dims]
         loop = ForOp.make(
@@ -233,7 +239,7 @@ class Body:
             [*(1 for _ in range(lead)), *(steps[d] for d in dims)],
             hints,
             True,
-            strip if strip > 1 and len(dims) == 2 else 0,
+            strip if strip > 1 and not tiling.stay else 0,
         )
         self.block.add_op(loop)
         self.batch = [loop.origin(i) for i in range(lead)]
@@ -284,9 +290,13 @@ class Body:
         kept = load(body, panel, 0, k) if tiling.k0 >= k else None
         # the bias of a panel of columns stays as the panel does
         start = self.bias(body) if product.bias and not keep_a else None
-        dim = "n" if keep_a else "m"
+        dim = STAYS[tiling.stay][1]
         extents, steps = self.extents()
-        loop = ForOp.make([extents[dim]], [steps[dim]], [dim])
+        extent: Index = extents[dim]
+        base: Index = 0
+        if tiling.group:
+            base, extent = (self.n, self.vn) if keep_a else (self.m, self.vm)
+        loop = ForOp.make([extent], [steps[dim]], [dim], bases=[base])
         body.add_op(loop)
         self.take(dim, loop, 0)
         tile = loop.body

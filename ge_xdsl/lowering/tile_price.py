@@ -234,8 +234,9 @@ class Prices:
         shape = self.shape
         m, n, k0, k1 = min(t.m, shape.m), min(t.n, shape.n), min(t.k0, shape.k), min(t.k1, shape.k)
         rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
-        panels, passing = (rows, cols) if t.stay == "a" else (cols, rows)
-        rounds, blocks = ceil_div(shape.batch * panels, self.cores), ceil_div(shape.k, k1)
+        passing = cols if t.stay == "a" else rows
+        passing = min(passing, t.group or passing)
+        rounds, blocks = ceil_div(tiles_of(shape, t), self.cores), ceil_div(shape.k, k1)
         side = 0 if t.stay == "a" else 1
         panel = self.copies(m, n, shape.k, hbm)[side]
         move = self.copies(m, n, k1, hbm)[1 - side]
@@ -279,7 +280,7 @@ class Prices:
 
     def hbm(self, t: MatmulTiling) -> Hbm:
         """What comes from HBM: each factor once, more where what is read between is an L2."""
-        key = (t.m, t.n, t.k1, t.stay, t.by_columns, t.strip)
+        key = (t.m, t.n, t.k1, t.stay, t.by_columns, t.strip or -t.group)
         found = self.traffic.get(key)
         if found is None:
             found = self.traffic[key] = self._hbm(t)
@@ -292,8 +293,8 @@ class Prices:
         capacity = target.l2 * target.l2_usable
         rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
         times_a, times_b = self._times(t, (a, b, y), capacity, (rows, cols))
-        moved_a = a if t.stay == "a" else a * cols
-        moved_b = b if t.stay == "b" else b * rows
+        moved_a = a * (groups_of(shape, t) if t.stay == "a" else cols)
+        moved_b = b * (groups_of(shape, t) if t.stay == "b" else rows)
         shared = self._sharers(t)
         read_a = a * times_a * row_loss(shape.copy_a(t.m, t.k1), target)
         read_b = b * times_b * row_loss(shape.copy_b(t.n, t.k1), target)
@@ -316,7 +317,8 @@ class Prices:
         cores = cores_of(shape, t, self.target)
         rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
         if t.stay:
-            mine, other = 1.0, float(min(cores, rows if t.stay == "a" else cols))
+            groups = groups_of(shape, t)
+            mine, other = float(min(cores, groups)), max(1.0, cores / groups)
             return (mine, other) if t.stay == "a" else (other, mine)
         if t.by_columns:
             rows, cols = cols, rows
@@ -370,7 +372,15 @@ def balanced_strip(shape: ProductShape, m: int, n: int, target: Target) -> int:
 def tiles_of(shape: ProductShape, t: MatmulTiling) -> int:
     """The iterations that are dealt to the cores."""
     rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
-    return shape.batch * {"a": rows, "b": cols, "": rows * cols}[t.stay]
+    count = {"a": rows, "b": cols, "": rows * cols}[t.stay]
+    return shape.batch * count * groups_of(shape, t)
+
+
+def groups_of(shape: ProductShape, t: MatmulTiling) -> int:
+    """How many groups of tiles pass by each panel that stays."""
+    if not t.group:
+        return 1
+    return ceil_div(*((shape.n, t.n * t.group) if t.stay == "a" else (shape.m, t.m * t.group)))
 
 
 def cores_of(shape: ProductShape, t: MatmulTiling, target: Target) -> int:
@@ -387,6 +397,7 @@ def tile_key(t: MatmulTiling) -> tuple[int, ...]:
         -t.k1,
         t.a_buffers + t.b_buffers + t.l0_buffers + t.c_buffers,
         len(t.stay),
+        t.group,
         int(t.by_columns),
         t.strip,
     )

@@ -287,8 +287,17 @@ def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterat
                 a, b = (panel, passing) if stay == "a" else (passing, panel)
                 tiling = replace(first, k1=k1, stay=stay, a_buffers=a, b_buffers=b, strip=0)
                 if not overfull(needs(shape, tiling), target):
-                    yield tiling
+                    yield from (replace(tiling, group=n) for n in groups(shape, tiling, target))
                     break
+
+
+def groups(shape: ProductShape, t: MatmulTiling, target: Target) -> list[int]:
+    """Tiles to pass by a panel: all, or a part that gives every core one where panels are few."""
+    rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+    panels, passing = (rows, cols) if t.stay == "a" else (cols, rows)
+    parts = target.cube_cores // (panels * shape.batch)
+    part = ceil_div(passing, parts) if parts > 1 else 0
+    return [0, part] if 1 < part < passing else [0]
 
 
 def fastest(found: list[MatmulTiling], target: Target, build: Build) -> MatmulTiling:

@@ -57,6 +57,8 @@ class MatmulTiling:
     """Buffers of both factors in L0."""
     stay: str = ""
     """`a` or `b`: the factor whose panel stays in L1."""
+    group: int = 0
+    """Tiles of the other factor that pass by one panel; 0 for all."""
     by_columns: bool = False
     strip: int = 0
     """Tile rows of a strip; 0 for as many as stay in half of L2."""

@@ -17,6 +17,8 @@ FORMS = {
     "a stays, b by k0": MatmulTiling(32, 48, 32, 32, 2, 1, 4, stay="a"),
     "a stays, b whole": MatmulTiling(32, 48, 32, 160, 1, 2, 2, stay="a"),
     "a stays in L0": MatmulTiling(32, 48, 160, 160, 1, 2, 2, stay="a"),
+    "a stays, b in groups": MatmulTiling(32, 16, 32, 32, 2, 1, 4, stay="a", group=2),
+    "b stays, a in groups": MatmulTiling(16, 48, 32, 160, 1, 2, 2, stay="b", group=3),
     "b stays, a by k0": MatmulTiling(32, 48, 32, 32, 2, 3, 1, stay="b"),
     "b stays, a whole": MatmulTiling(32, 48, 32, 160, 1, 2, 2, stay="b"),
     "b stays in L0": MatmulTiling(32, 16, 160, 160, 1, 2, 2, 1, stay="b"),
@@ -58,7 +60,7 @@ def test_convolutions(form, groups, monkeypatch):
     k0 = whole if k0 == 160 else k0
     changed = MatmulTiling(
         *(tiling.m, 16, k0, k1, tiling.c_buffers, tiling.a_buffers, tiling.b_buffers),
-        *(tiling.l0_buffers, tiling.stay, tiling.by_columns, tiling.strip),
+        *(tiling.l0_buffers, tiling.stay, tiling.group, tiling.by_columns, tiling.strip),
     )
     monkeypatch.setattr(conv, "best_tiling", lambda what, chip, build, tile: changed)
     channels, attrs = 48 * groups, f"groups = {groups} : i64, pads = [1, 1, 1, 1]"
