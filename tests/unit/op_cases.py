@@ -61,6 +61,21 @@ def check_case(bases, op_type, change, message):
     check_refused(op_text(op_type, operands, attrs), message, result_count(op_type, attrs))
 
 
+def check_given(bases, op_type, change, types):
+    """What `infer` gives for the changed op, as `2x3xf32, 4xi32`."""
+    from op_text import module_of
+
+    from ge_xdsl.dialects.ge.graph import main_function
+    from ge_xdsl.dialects.ge.text import parse_module
+
+    operands, attrs = changed(bases[op_type], op_type, change)
+    text = module_of(op_text(op_type, operands, attrs), result_count(op_type, attrs))
+    ops = main_function(parse_module(text)).body.block.ops
+    op = next(op for op in ops if op.name == f"ge.{op_type}")
+    found = [str(t.type).removeprefix("tensor<").removesuffix(">") for t in op.inferred()]
+    assert ", ".join(found) == types
+
+
 def check_accepted(bases, op_type):
     """The base itself verifies, and prints as it was read."""
     from op_text import module_of

@@ -156,6 +156,10 @@ FAMILIES: dict[str, str] = {
     "nms_forms": "NonMaxSuppression NonMaxSuppressionV2 NonMaxSuppressionV3 NonMaxSuppressionV5 "
     "NonMaxSuppressionV7 RotatedNMS BatchMultiClassNonMaxSuppression DIoU CIoU GIoU "
     "RotatedOverlaps RotatedIou",
+    "detection": "Yolo YoloPreDetection YoloV2DetectionOutput YoloV2DetectionOutputD "
+    "YoloV3DetectionOutput YoloV3DetectionOutputD YoloV3DetectionOutputV2 YoloV3DetectionOutputV2D "
+    "YoloV5DetectionOutput YoloV5DetectionOutputD YoloxBoundingBoxDecode GridAssignPositive "
+    "Proposal ProposalD RpnProposalsD RpnProposalPostProcessing PriorBox PriorBoxDV2",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
