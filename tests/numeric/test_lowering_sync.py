@@ -54,6 +54,11 @@ GRAPHS = {
         "y",
         **{"a": "40x8xf32", "b": "40x4xf32"},
     ),
+    "Add": graph(
+        ["a = ge.Add(x, z) -> 2000x999xf16", "y = ge.Mul(a, x) -> 2000x999xf16"],
+        "y",
+        **{"x": "2000x999xf16", "z": "999xf16"},
+    ),
     "GatherV2": graph(
         [const("a", "0", "i32"), "y = ge.GatherV2(x, i, a) -> 70x64xf16"],
         "y",

@@ -136,6 +136,7 @@ FORMS = {
     "single": MatmulTiling(16, 16, 48, 96, 1, 1, 1, 1),
     "a stays": MatmulTiling(16, 16, 32, 32, 2, 1, 3, stay="a"),
     "b stays": MatmulTiling(16, 16, 160, 160, 1, 2, 1, stay="b"),
+    "groups": MatmulTiling(16, 16, 48, 48, 1, 2, 2, stay="b", group=3),
 }
 
 
