@@ -119,6 +119,30 @@ def test_simplifications_of_chains(seed: int) -> None:
     check_orders(chain.text(), simplify_rules, seed)
 
 
+NOTHING = {
+    "identity behind a transpose": (
+        "p = Const() {value = dense<[0, 1, 2]> : tensor<3xi64>} : 3xi64\n"
+        "t = TransposeD(x) {perm = [2, 0, 1]} : 4x2x3xf32\n"
+        "y = Transpose(t, p) : 4x2x3xf32"
+    ),
+    "transpose behind an identity": (
+        "t = TransposeD(x) {perm = [0, 1, 2]} : 2x3x4xf32\n"
+        "y = TransposeD(t) {perm = [2, 0, 1]} : 4x2x3xf32"
+    ),
+    "reshape to the same shape behind a view": (
+        "s = Const() {value = dense<[2, 12]> : tensor<2xi64>} : 2xi64\n"
+        "f = Flatten(x) : 2x12xf32\n"
+        "y = Reshape(f, s) : 2x12xf32"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NOTHING)
+def test_what_changes_nothing_is_removed_first(name: str) -> None:
+    text = graph("x: 2x3x4xf32", NOTHING[name], "y")
+    assert check_orders(text, simplify_rules, 0, 20) == 1
+
+
 UNARY = ("Relu", "Abs", "Identity", "Gelu", "Neg")
 
 

@@ -94,6 +94,7 @@ INEXACT = {
     "a factor that is one step from 1": (["Mul 1.0009765625"], ["Identity"], "f16"),
     "a divisor that is almost 3": (["Mul 0.3334"], ["RealDiv 3.0"], "f32"),
     "a sum that is almost nothing": (["Add 0.0001"], ["Identity"], "f32"),
+    "a wrong constant beside its rounding": (["Mul 0.1", "Mul 0.7"], ["Mul 0.07005"], "f32"),
     "a rounded third for a third": (["Mul 0.33333334"], ["RealDiv 3.0"], "f32"),
 }
 
