@@ -25,7 +25,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.matmul import alloc
 from ge_xdsl.lowering.tensors import element_of, static_tensor
-from ge_xdsl.lowering.tiling import BUFFERS
+from ge_xdsl.lowering.tiling import BUFFERS, fewest_cores
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.targets.target import Target
 
@@ -244,7 +244,7 @@ def gather_kernel(name: str, gather: Gather, target: Target) -> KernelOp:
     body.add_op(VgatherOp.build(rows, places, taken, sizes=[vr, vc]))
     body.add_op(CopyUbGmOp.build(taken, block.args[2], offsets=[r, c], sizes=[vr, vc]))
     count = -(-gather.rows // tile[0]) * -(-gather.count // tile[1])
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+    return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
 
 
 def _indices(
@@ -299,7 +299,7 @@ def scatter_kernel(name: str, scatter: Scatter, target: Target) -> KernelOp:
     _scatter_loop(scatter, block, loop, held, step)
     body.add_op(CopyUbGmOp.build(held, block.args[3], offsets=origins, sizes=sizes))
     count = scatter.lead * -(-scatter.rows // tile[0]) * -(-scatter.cols // tile[1])
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+    return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
 
 
 def _scatter_loop(scatter: Scatter, block: Block, loop: ForOp, held: SSAValue, step: int) -> None:

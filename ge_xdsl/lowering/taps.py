@@ -27,7 +27,7 @@ from ge_xdsl.dialects.aicore.vector import (
 )
 from ge_xdsl.lowering.conv_tiling import tap_lines
 from ge_xdsl.lowering.matmul import alloc
-from ge_xdsl.lowering.tiling import BUFFERS
+from ge_xdsl.lowering.tiling import BUFFERS, fewest_cores
 from ge_xdsl.targets.target import Target
 
 LOWEST = -1e39
@@ -82,7 +82,7 @@ def taps_kernel(name: str, taps: Taps, target: Target) -> KernelOp:
     count = 1
     for extent, step in zip(extents, steps, strict=True):
         count *= -(-extent // step)
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+    return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
 
 
 class _Body:

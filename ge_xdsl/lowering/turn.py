@@ -13,7 +13,7 @@ from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, Tile, tile_of
 from ge_xdsl.dialects.aicore.vector import VdupOp, VtransposeOp
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.lowering.matmul import alloc
-from ge_xdsl.lowering.tiling import BUFFERS, turn_tiling
+from ge_xdsl.lowering.tiling import BUFFERS, fewest_cores, turn_tiling
 from ge_xdsl.targets.target import Target
 
 
@@ -36,7 +36,7 @@ def turn_kernel(
     body.add_op(VtransposeOp.build(source, turned, sizes=[vr, vc]))
     body.add_op(CopyUbGmOp.build(turned, block.args[1], offsets=[p, c, r], sizes=[vc, vr]))
     count = batch * -(-rows // tile[0]) * -(-cols // tile[1])
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+    return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
 
 
 def block_kernel(
@@ -65,7 +65,7 @@ def block_kernel(
         block.add_op(target_view)
         count = max(count, batch * number * -(-pixels // step))
         _block_loop(block, source, target_view, (batch, number, lanes, pixels), step)
-    return KernelOp.make(name, "vector", min(count, target.vector_cores), 1, block)
+    return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
 
 
 def _block_loop(
