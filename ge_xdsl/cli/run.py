@@ -83,6 +83,9 @@ def add_tile_options(made: Parser) -> None:
         "time per kernel and pipe (level aicore); diff: and what the passes of -p save",
     )
     made.add_argument(
+        "--estimate", action="store_true", help="as --cycles, but nothing is computed; no outputs"
+    )
+    made.add_argument(
         "--trace", metavar="FILE.json", help="write the pipes over time, for Perfetto or Chrome"
     )
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
@@ -91,6 +94,9 @@ def add_tile_options(made: Parser) -> None:
 
 def _main(argv: Sequence[str]) -> int:
     args = parser().read(argv)
+    if args.estimate:
+        args.cycles = args.cycles or ""
+        args.random_inputs = args.random_inputs or ""
     if args.list_targets or args.describe_target is not None:
         from ge_xdsl.cli import describe, output
 
@@ -113,6 +119,10 @@ def check_arguments(args: argparse.Namespace) -> None:
         raise UsageError(f"--cycles={args.cycles}, expected --cycles, --cycles=json or =diff")
     if args.cycles == "diff" and not args.pipelines:
         raise UsageError("--cycles=diff without passes, expected some with -p")
+    for option in ("compare", "save_outputs"):
+        if args.estimate and getattr(args, option):
+            flag = "--" + option.replace("_", "-")
+            raise UsageError(f"--estimate with {flag}, expected one of them")
     if args.compare == "onnxruntime" and not is_onnx(args):
         raise UsageError(f"--compare onnxruntime with '{args.input}', expected an .onnx file")
 
@@ -202,7 +212,9 @@ class Run:
             if self.args.cycles == "diff":
                 self.before = self.price(module, inputs)
             self.compile(module, inputs, self.passes)
-            if self.level == "ge":
+            if self.args.estimate:
+                outputs, report = {}, estimate_of(module, self.session.target)
+            elif self.level == "ge":
                 outputs = run_graph(module, inputs)
             else:
                 outputs, report = self.run_kernels(module, inputs)
@@ -254,18 +266,16 @@ class Run:
             to_stderr(text)
             print_text(json.dumps(report.to_json(), indent=2) + "\n")
             return
-        parts = [text, report_table(report)]
+        parts = [text, report_table(report)] if text else [report_table(report)]
         if self.before is not None:
             parts.append(difference_table(self.before, report))
         print_text("\n".join(parts))
 
     def price(self, module: ModuleOp, inputs: Mapping[str, Array]) -> Report:
         """What a graph costs before any pass runs; the module is left as it is."""
-        from ge_xdsl.interpreters.aicore import estimate
-
         lowered = module.clone()
         self.compile(lowered, inputs, [])
-        return estimate(lowered, self.session.target)
+        return estimate_of(lowered, self.session.target)
 
     def write_trace(self, module: ModuleOp, report: Report) -> None:
         """Write the trace of a report."""
@@ -342,6 +352,13 @@ class Run:
         target, checked = self.session.target, self.args.checked
         outputs, report = run(module, inputs, target, checked=checked)
         return dict(zip(output_names(main_function(module)), outputs, strict=True)), report
+
+
+def estimate_of(module: ModuleOp, chip: str) -> Report:
+    """The timing report of a lowered module."""
+    from ge_xdsl.interpreters.aicore import estimate
+
+    return estimate(module, chip)
 
 
 def has_kernels(module: ModuleOp) -> bool:

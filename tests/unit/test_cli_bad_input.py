@@ -241,6 +241,8 @@ def save(folder):
         (["--cycles=diff"], 2, "--cycles=diff without passes, expected some with -p"),
         (["--trace", "t.json", "--level", "ge"], 2, "--trace with --level ge, expected --level ai"),
         (["--trace", "no/dir/t.json"], 1, "no/dir/t.json"),
+        (["--estimate", "--compare", "ge"], 2, "--estimate with --compare, expected one of them"),
+        (["--estimate", "--save-outputs", "o.npz"], 2, "--estimate with --save-outputs, expected"),
         (["--describe-target", "Ascend910B5"], 2, "unknown target 'Ascend910B5', did you mean"),
         (["--cycles", "--level", "ge"], 2, "--cycles with --level ge, expected --level aicore"),
         (

@@ -2,6 +2,7 @@
 // RUN: python -m json.tool %t.json > %t.txt
 // RUN: ge-run %s --random-inputs --cycles=diff -p ge-fuse | filecheck %s --check-prefix=DIFF
 // RUN: ge-run %s --random-inputs --trace %t.json | filecheck %s --check-prefix=TRACE
+// RUN: ge-run %s --estimate | filecheck %s --check-prefix=ESTIMATE
 // RUN: ge-run --describe-target Ascend910B4 | filecheck %s --check-prefix=CHIP
 // RUN: ge-opt --describe-target Ascend310P3 | filecheck %s --check-prefix=P3
 
@@ -18,6 +19,10 @@
 
 // TRACE: output 'output_0'
 // TRACE-NOT: target
+
+// ESTIMATE-NOT: output
+// ESTIMATE: target Ascend910B1
+// ESTIMATE: total {{.*}} us in 2 launches
 
 // CHIP: Ascend910B4: arch 2201, kernels for cube and vector cores
 // CHIP: cube_cores {{.*}} 20 cores {{.*}} [INI-8.1]
