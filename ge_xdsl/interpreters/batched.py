@@ -191,6 +191,10 @@ class BatchedSource:
             raise Unfit("a size or condition that differs between tiles")
         return form.scalar
 
+    def sizes(self, op: Instruction) -> tuple[str, str]:
+        """The first two valid sizes of an instruction."""
+        return self.scalar(op.sizes[0]), self.scalar(op.sizes[1])
+
     def emit(self, depth: int, text: str) -> None:
         """A line of source, after the conditions that it needs."""
         if self.pending:

@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
 from ge_xdsl.dialects.aicore.maps import (
-    CopyMapL1Op,
-    CopyMapUbOp,
-    Geometry,
-    Load3dOp,
-    MapInstruction,
-    VspreadOp,
     VtapOp,
-    block_size,
 )
 from ge_xdsl.dialects.aicore.move import (
     CopyGmL1Op,
@@ -42,22 +33,20 @@ from ge_xdsl.dialects.aicore.vector import (
     VtransposeOp,
     VunaryOp,
 )
-from ge_xdsl.dialects.ge.elements import convert
 from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.interpreters.batched import (
-    Array,
     BatchedSource,
-    Form,
     Statement,
     Unfit,
-    Unfolded,
     row_major,
 )
+from ge_xdsl.interpreters.batched_indexed import INDEXED_STATEMENTS
+from ge_xdsl.interpreters.batched_maps import MAP_STATEMENTS
 from ge_xdsl.interpreters.codegen import BINARY, COMPARE, REDUCE, SCALAR
 from ge_xdsl.interpreters.tiles import DATA_TYPES
 
 if TYPE_CHECKING:
-    from ge_xdsl.dialects.ge.types import Array as Numbers
+    pass
 
 UNARY = {
     "abs": "np.abs({0})",
@@ -190,10 +179,6 @@ def _mmad(src: BatchedSource, op: MmadOp, depth: int) -> None:
 # The vector unit
 
 
-def _sizes(src: BatchedSource, op: Instruction) -> tuple[str, str]:
-    return src.scalar(op.sizes[0]), src.scalar(op.sizes[1])
-
-
 def _element(src: BatchedSource, op: Instruction) -> str:
     """The element type written, whose dtype is known to the source."""
     element = tile_of(op.written).element
@@ -210,7 +195,7 @@ def _number(src: BatchedSource, op: Instruction) -> str:
 
 
 def _unary(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     values = src.read(op, "src", rows, cols)
     kind = op.option("kind")
     if kind not in UNARY:
@@ -219,7 +204,7 @@ def _unary(src: BatchedSource, op: Instruction, depth: int) -> None:
 
 
 def _binary(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     a, b = src.read(op, "a", rows, cols), src.read(op, "b", rows, cols)
     if op.option("kind") not in BINARY:
         raise Unfit(op.option("kind"))
@@ -227,7 +212,7 @@ def _binary(src: BatchedSource, op: Instruction, depth: int) -> None:
 
 
 def _scalar(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     if op.option("kind") not in SCALAR:
         raise Unfit(op.option("kind"))
     call = SCALAR[op.option("kind")]
@@ -236,10 +221,10 @@ def _scalar(src: BatchedSource, op: Instruction, depth: int) -> None:
 
 
 def _cast(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     element, values = _element(src, op), src.read(op, "src", rows, cols)
     if "round" in op.properties:
-        raise Unfit("a rounding")
+        values = f"round_to_whole({values}, {op.option('round')!r})"
     if element.startswith(("i", "ui")):
         src.write(op, depth, rows, cols, f"convert({values}, {element}_t)")
     else:
@@ -247,19 +232,19 @@ def _cast(src: BatchedSource, op: Instruction, depth: int) -> None:
 
 
 def _compare(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     a, b = src.read(op, "a", rows, cols), src.read(op, "b", rows, cols)
     src.write(op, depth, rows, cols, f"{COMPARE[op.option('kind')]}({a}, {b})")
 
 
 def _select(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     mask, a, b = (src.read(op, name, rows, cols) for name in ("mask", "a", "b"))
     src.write(op, depth, rows, cols, f"np.where({mask}, {a}, {b})")
 
 
 def _reduce(src: BatchedSource, op: VreduceOp, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     axis = {"rows": "-2", "cols": "-1", "all": "(-2, -1)"}[op.option("axis")]
     if axis == "(-2, -1)":
         raise Unfit("a reduction of both dimensions")
@@ -269,13 +254,13 @@ def _reduce(src: BatchedSource, op: VreduceOp, depth: int) -> None:
 
 
 def _transpose(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     values = src.read(op, "src", rows, cols)
     src.write(op, depth, cols, rows, f"{values}.swapaxes(-1, -2)")
 
 
 def _dup(src: BatchedSource, op: Instruction, depth: int) -> None:
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     import numpy as np
 
     dtype = numpy_dtype(DATA_TYPES[_element(src, op)])
@@ -288,142 +273,10 @@ def _dup(src: BatchedSource, op: Instruction, depth: int) -> None:
 
 def _broadcast(src: BatchedSource, op: Instruction, depth: int) -> None:
     """Nothing is repeated: numpy does that where the result is used."""
-    rows, cols = _sizes(src, op)
+    rows, cols = src.sizes(op)
     shape = tile_of(op.tile("src")).shape
     part = ["1" if d == 1 else size for d, size in zip(shape, (rows, cols), strict=True)]
     src.write(op, depth, rows, cols, src.read(op, "src", *part))
-
-
-# Maps
-
-
-def _unfolded(
-    src: BatchedSource, value: SSAValue, kind: str, shape: Sequence[int], make: Callable[..., Any]
-) -> Array:
-    """The unfolded map of an argument, made once."""
-    base = src.arrays[value]
-    if base.offset or base.strides != row_major(base.bound) or base.written:
-        raise Unfit("a map that is no argument")
-    name = f"{base.name}_{kind}"
-    found = src.derived.get(name)
-    if found is None:
-        bound = tuple(shape)
-        array = Array(name, base.element, bound, row_major(bound), 0, False)
-        number = src.arguments.index(base.name)
-        found = src.derived[name] = Unfolded(number, make, array)
-    return found.array
-
-
-def _only_writer(src: BatchedSource, value: SSAValue, user: Operation) -> MapInstruction:
-    """The map instruction that gives a buffer its contents, seen from where it is used."""
-    writers = src.writers(value)
-    if len(writers) != 1 or not isinstance(writers[0], MapInstruction):
-        raise Unfit("a map of several sources")
-    block = writers[0].parent
-    parent: Any = user.parent
-    while parent is not None and parent is not block:
-        above = parent.parent_op()
-        parent = above.parent if above is not None else None
-    if parent is None:
-        raise Unfit("a map from another loop")
-    return writers[0]
-
-
-def _key(geometry: Geometry, *more: Any) -> str:
-    numbers = [
-        n
-        for name in ("kernel", "stride", "dilation", "pad", "out")
-        for n in getattr(geometry, name)
-    ]
-    return "_".join(
-        str(n).replace("-", "m").replace(".", "p").replace("+", "") for n in (*numbers, *more)
-    )
-
-
-def _nothing(src: BatchedSource, op: MapInstruction, depth: int) -> None:
-    """The map is unfolded as a whole, once; what uses the buffer views that."""
-
-
-def _load3d(src: BatchedSource, op: Load3dOp, depth: int) -> None:
-    copy = _only_writer(src, op.tile("src"), op)
-    if not isinstance(copy, CopyMapL1Op) or copy.geometry != op.geometry:
-        raise Unfit("a map of another geometry")
-    value, geometry = copy.tile("src"), op.geometry
-    tile = tile_of(value)
-    c0 = block_size(tile)
-    *lead, blocks, _ = tile.shape
-    shape = (*lead, geometry.pixels, blocks * geometry.taps * c0)
-    make = partial(im2col, shape=tile.shape, g=geometry, c0=c0)
-    array = _unfolded(src, value, f"cols{_key(geometry)}", shape, make)
-    *first, _, k = (src.form(v) for v in copy.offsets)
-    m, inner = (src.form(v) for v in op.offsets)
-    rows, cols = _sizes(src, op)
-    src.write(op, depth, rows, cols, src.window(array, [*first, m, k.plus(inner)], rows, cols))
-
-
-def _tap(src: BatchedSource, op: VtapOp, depth: int) -> None:
-    spread = _only_writer(src, op.tile("src"), op)
-    copy = _only_writer(src, spread.tile("src"), spread)
-    geometry = op.geometry
-    if not isinstance(copy, CopyMapUbOp) or {copy.geometry, spread.geometry} != {geometry}:
-        raise Unfit("a map of another geometry")
-    value, fill = copy.tile("src"), spread.option("value")
-    tile = tile_of(value)
-    high = (geometry.out[0] - 1) * geometry.stride[0] + geometry.span
-    shape = (*tile.shape[:-1], high, geometry.width)
-    kind = f"map{_key(geometry, fill)}"
-    make = partial(spread_map, shape=tile.shape, g=geometry, value=fill)
-    array = _unfolded(src, value, kind, shape, make)
-    *lead, channel, m = (src.form(v) for v in copy.offsets)
-    channels, pixels = _sizes(src, op)
-    src.emit(depth, f"lines = -(-{pixels} // {geometry.out[1]})")
-    view = _tap_view(src, array, geometry, (*lead, channel, m), op.option("tap"), channels)
-    _tapped(src, op, depth, view)
-
-
-def _tap_view(
-    src: BatchedSource,
-    array: Array,
-    geometry: Geometry,
-    offsets: Sequence[Form],
-    tap: Sequence[int],
-    channels: str,
-) -> str:
-    """The pixels of one kernel tap, [grid..., lines, width, channels]."""
-    *lead, m = offsets
-    wide = geometry.out[1]
-    if any(factor % wide for factor in m.grid):
-        raise Unfit("a tile of part of an output row")
-    stride = geometry.stride
-    line = Form(f"({m.scalar} // {wide})", tuple(f // wide for f in m.grid)).times(stride[0])
-    row = line.plus(src.constant(str(tap[0] * geometry.dilation[0])))
-    column = src.constant(str(tap[1] * geometry.dilation[1]))
-    reach = f"((lines - 1) * {stride[0]} + 1)"
-    sizes = [*("1" for _ in lead[1:]), channels, reach, str((wide - 1) * stride[1] + 1)]
-    src.check_inside(array, (*lead, row, column), sizes)
-    steps = (array.strides[-2] * stride[0], stride[1], array.strides[-3])
-    return src.view(array, (*lead, row, column), ("lines", str(wide), channels), steps)
-
-
-def _tapped(src: BatchedSource, op: VtapOp, depth: int, view: str) -> None:
-    kind, name = op.option("kind"), src.name(op.written)
-    channels, pixels = _sizes(src, op)
-    wide = op.geometry.out[1]
-    if kind == "muladd":
-        place = op.option("tap")[0] * op.geometry.kernel[1] + op.option("tap")[1]
-        weight = f"inner({src.name(op.tile('weight'))}, {place}, 0, 1, {channels})"
-        view = f"{view} * {weight}[..., None, :]"
-    if src.sizes_written(op.written) is None:
-        raise Unfit("sums of several sizes")
-    if op.option("first"):
-        src.emit(depth, f"{name} = flat({view}, {pixels}, {kind == 'muladd'})")
-        return
-    src.emit(depth, f"grid = {name}.reshape({name}.shape[:-2] + (lines, {wide}, {channels}))")
-    if kind == "max":
-        src.emit(depth, f"np.maximum(grid, {view}, out=grid)")
-    else:
-        src.emit(depth, f"grid += {view}")
-    src.emit(depth, f"{name} = grid.reshape({name}.shape)")
 
 
 STATEMENTS: dict[type[Operation], Statement] = {
@@ -446,174 +299,7 @@ STATEMENTS: dict[type[Operation], Statement] = {
     VselOp: _select,
     VreduceOp: _reduce,
     VtransposeOp: _transpose,
-    CopyMapL1Op: _nothing,
-    CopyMapUbOp: _nothing,
-    VspreadOp: _nothing,
-    Load3dOp: _load3d,
-    VtapOp: _tap,
+    **MAP_STATEMENTS,
+    **INDEXED_STATEMENTS,
 }
 """Instruction -> what emits the source that executes it for all tiles."""
-
-
-# What the source calls
-
-
-def part(tile: Numbers, rows: int, cols: int) -> Numbers:
-    """The corner of a tile; a dimension of 1 may stand for one that is repeated."""
-    have = tile.shape[-2:]
-    if (have[0] >= rows or have[0] == 1) and (have[1] >= cols or have[1] == 1):
-        return tile[..., :rows, :cols]
-    raise Unfit
-
-
-def inner(tile: Numbers, row: int, col: int, rows: int, cols: int) -> Numbers:
-    """A part of a tile."""
-    if row + rows > tile.shape[-2] or col + cols > tile.shape[-1]:
-        raise Unfit
-    return tile[..., row : row + rows, col : col + cols]
-
-
-def full(tile: Numbers, rows: int, cols: int) -> Numbers:
-    """The corner of a tile with nothing left to repeat but along the grid."""
-    import numpy as np
-
-    if tile.shape[-2:] == (rows, cols):
-        return tile
-    return np.broadcast_to(part(tile, rows, cols), (*tile.shape[:-2], rows, cols))
-
-
-def join(old: Numbers | None, new: Numbers, rows: int, cols: int) -> Numbers:
-    """What a buffer holds after `new` was written over the corner of `old`."""
-    import numpy as np
-
-    new = full(new, rows, cols)
-    if old is None or (rows >= old.shape[-2] and cols >= old.shape[-1]):
-        return new
-    if rows > old.shape[-2] or cols > old.shape[-1]:
-        raise Unfit
-    grid = np.broadcast_shapes(old.shape[:-2], new.shape[:-2])
-    out = np.empty((*grid, *old.shape[-2:]), old.dtype)
-    out[...] = old
-    out[..., :rows, :cols] = new
-    return out
-
-
-def plus(product: Numbers, bias: Numbers) -> Numbers:
-    """The product with a row added."""
-    return product + bias
-
-
-def matmul(a: Numbers, b: Numbers) -> Numbers:
-    """a b in f32: one product for all tiles that share no axis of the grid.
-
-    Axes along which only a differs become rows, those along which only b differs columns.
-    """
-    import numpy as np
-
-    a, b = a.astype(np.float32, copy=False), b.astype(np.float32, copy=False)
-    axes = a.ndim - 2
-    pairs = list(zip(a.shape[:axes], b.shape[:axes], strict=True))
-    left = [i for i, (p, q) in enumerate(pairs) if p > 1 and q == 1]
-    right = [i for i, (p, q) in enumerate(pairs) if q > 1 and p == 1]
-    if not left and not right:
-        return np.matmul(a, b)
-    both = [i for i in range(axes) if i not in left and i not in right]
-    sizes = [pairs[i][0] for i in both]
-    (m, k), n = a.shape[-2:], b.shape[-1]
-    x = a.transpose([*both, *left, *right, axes, axes + 1]).reshape([*sizes, -1, k])
-    y = b.transpose([*both, axes, *left, *right, axes + 1]).reshape([*sizes, k, -1])
-    rows, cols = [pairs[i][0] for i in left], [pairs[i][1] for i in right]
-    product = np.matmul(x, y).reshape([*sizes, *rows, m, *cols, n])
-    order = [*both, *left, axes, *right, axes + 1]
-    places = {axis: place for place, axis in enumerate(order)}
-    return product.transpose([places[axis] for axis in range(axes + 2)])
-
-
-def rows_of(
-    flat: Numbers,
-    shape: tuple[int, int],
-    index: Numbers,
-    column: int,
-    counts: tuple[int, ...],
-    steps: tuple[int, ...],
-    cols: int,
-    wraps: bool,
-) -> Numbers:
-    """[grid..., rows, cols]: the rows that the index names, from a column of each tile's own."""
-    import numpy as np
-
-    low = -shape[0] if wraps else 0
-    if index.size and (index.min() < low or index.max() >= shape[0]):
-        raise Unfit
-    matrix = flat.reshape(shape)
-    places = index[..., 0, :, None]
-    if all(count == 1 for count in counts):
-        if column + cols > shape[1]:
-            raise Unfit
-        return matrix[places[..., 0], column : column + cols]
-    wide = np.arange(column, column + cols)
-    for count, step in zip(counts, steps, strict=True):
-        wide = np.arange(count)[:, None] * step + wide[..., None, :]
-    return matrix[places, wide[..., None, :]]
-
-
-def flat(view: Numbers, pixels: int, owned: bool) -> Numbers:
-    """[grid..., lines, width, channels] as [grid..., pixels, channels], not of the map itself."""
-    values = view if owned else view.copy("K")
-    return values.reshape((*view.shape[:-3], pixels, view.shape[-1]))
-
-
-def im2col(x: Numbers, shape: Sequence[int], g: Geometry, c0: int) -> Numbers:
-    """[..., pixels, blocks * taps * c0] for a map [..., blocks, H * W * c0]; 0 in the padding."""
-    import numpy as np
-
-    *lead, blocks, _ = shape
-    (high, wide), (out_high, out_wide) = g.size, g.out
-    whole = (out_high - 1) * g.stride[0] + g.span
-    padded = np.zeros((_count(lead), blocks, max(whole, g.pad[0] + high), g.width, c0), x.dtype)
-    grid = x.reshape(-1, blocks, high, wide, c0)
-    padded[:, :, g.pad[0] : g.pad[0] + high, g.pad[1] : g.pad[1] + wide] = grid
-    out = np.empty((_count(lead), out_high, out_wide, blocks, *g.kernel, c0), x.dtype)
-    for r in range(g.kernel[0]):
-        for c in range(g.kernel[1]):
-            top, left = r * g.dilation[0], c * g.dilation[1]
-            rows = slice(top, top + (out_high - 1) * g.stride[0] + 1, g.stride[0])
-            cols = slice(left, left + (out_wide - 1) * g.stride[1] + 1, g.stride[1])
-            out[:, :, :, :, r, c] = padded[:, :, rows, cols].transpose(0, 2, 3, 1, 4)
-    return out
-
-
-def spread_map(x: Numbers, shape: Sequence[int], g: Geometry, value: float) -> Numbers:
-    """[..., channels, rows, columns] with `value` around the map [..., channels, H * W]."""
-    import numpy as np
-
-    high, wide = g.size
-    whole = (g.out[0] - 1) * g.stride[0] + g.span
-    out = np.full((_count(shape[:-1]), whole, g.width), value, x.dtype)
-    used = min(high, whole - g.pad[0])
-    if used > 0:
-        grid = x.reshape(-1, high, wide)[:, :used]
-        out[:, g.pad[0] : g.pad[0] + used, g.pad[1] : g.pad[1] + wide] = grid
-    return out
-
-
-def _count(shape: Sequence[int]) -> int:
-    out = 1
-    for dim in shape:
-        out *= dim
-    return out
-
-
-CALLS: dict[str, Any] = {
-    "part": part,
-    "inner": inner,
-    "full": full,
-    "join": join,
-    "plus": plus,
-    "matmul": matmul,
-    "rows_of": rows_of,
-    "flat": flat,
-    "convert": convert,
-    "Unfit": Unfit,
-}
-"""The functions that the source names."""

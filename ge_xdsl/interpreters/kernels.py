@@ -25,7 +25,7 @@ from ge_xdsl.dialects.ge.types import numpy_dtype
 from ge_xdsl.dialects.located import Located
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.batched import BatchedSource, LoopSource, Unfit, matrix_shape
-from ge_xdsl.interpreters.batched_ops import CALLS
+from ge_xdsl.interpreters.batched_calls import CALLS
 from ge_xdsl.interpreters.checked import CheckedMemory
 from ge_xdsl.interpreters.codegen import CompiledKernel, compile_kernel
 from ge_xdsl.interpreters.cross_cores import CUBE, CrossCores, Unit, run_in_turn
