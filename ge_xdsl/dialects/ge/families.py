@@ -160,6 +160,9 @@ FAMILIES: dict[str, str] = {
     "YoloV3DetectionOutput YoloV3DetectionOutputD YoloV3DetectionOutputV2 YoloV3DetectionOutputV2D "
     "YoloV5DetectionOutput YoloV5DetectionOutputD YoloxBoundingBoxDecode GridAssignPositive "
     "Proposal ProposalD RpnProposalsD RpnProposalPostProcessing PriorBox PriorBoxDV2",
+    "attention_parts": "AttentionScore SwinAttentionScore AttentionLnQKV AttentionQKVGradW "
+    "AttentionQKVGradX SwinTransformerLnQKV SwinAttentionFFN MultiHeadAttention "
+    "MultiHeadAttentionGrad",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
