@@ -330,6 +330,10 @@ def _size(found: Rows) -> int:
 def operand_shape(op: GeOp, i: int, value: SSAValue) -> tuple[int, ...]:
     """The shape of an operand as it broadcasts: one number per channel stands at the channels."""
     shape = shape_of(value)
+    rank = len(shape_of(op.results[0]))
+    if op.op_type == "Select" and i == 0 and 0 < len(shape) < rank:
+        # one truth value for each row
+        return (*shape, *(1,) * (rank - len(shape)))
     if i == 0 or not isinstance(op, BatchNormOp | BiasAddOp | PReluOp):
         return shape
     x = tensor_of(op.operands[0].type)

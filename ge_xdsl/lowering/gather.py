@@ -174,7 +174,7 @@ def _scatter_of(op: GeOp) -> Scatter | str:
             return "no lowering for indices that are smaller than the data beside the axis"
         how, whole, count = ELEMENTS[op.get_attr("reduction")], False, index[axis]
         lead, rows, cols = prod(x[:axis]), x[axis], prod(x[axis + 1 :])
-    if how != "update" and element not in ("f32", "i32"):
+    if how != "update" and element not in ("f32", "i32")[: 1 if how == "div" else 2]:
         return f"no lowering for a scatter of element type {element} with {how}"
     return Scatter(how, lead, rows, cols, count, element, kind, whole, not whole)
 

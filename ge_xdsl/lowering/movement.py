@@ -13,6 +13,7 @@ from math import prod
 
 from xdsl.ir import Block, SSAValue
 
+from ge_xdsl.dialects.aicore.indexed import ScalarOp
 from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
 from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
@@ -143,7 +144,8 @@ class _Loop:
         buffers = 1 if src is None else BUFFERS
         room = alloc(body, Tile(tile, self.element, "ub"), "t0", buffers)
         if src is None:
-            body.add_op(VdupOp.build(room, sizes=lengths, value=self.movement.value))
+            fill = VdupOp.build if self.element in VdupOp.computes else _filled
+            body.add_op(fill(room, sizes=lengths, value=self.movement.value))
         else:
             body.add_op(CopyGmUbOp.build(views[0], room, offsets=origins, sizes=lengths))
         body.add_op(CopyUbGmOp.build(room, views[-1], offsets=origins, sizes=lengths))
@@ -184,6 +186,11 @@ class _Loop:
         places = [*origins[:-2], origins[-1], origins[-2]]
         body.add_op(CopyUbGmOp.build(turned, result, offsets=places, sizes=lengths[::-1]))
         return _count(shape, tile)
+
+
+def _filled(room: SSAValue, sizes: Sequence[Index], value: float) -> ScalarOp:
+    """A tile filled element by element, of a type that the vector unit does not repeat."""
+    return ScalarOp.build(room, sizes=sizes, value=value, kind="fill")
 
 
 def _count(shape: Ints, tile: tuple[int, int]) -> int:

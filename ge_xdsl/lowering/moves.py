@@ -11,7 +11,6 @@ from xdsl.ir import Block, SSAValue
 from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyRowsOp, CopyUbGmOp
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import Tile
-from ge_xdsl.dialects.aicore.vector import VdupOp
 from ge_xdsl.dialects.ge.concat import ConcatDOp, ConcatOp, ConcatV2DOp, ConcatV2Op, PackOp
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.slice import PadOp, PadV3Op, pad_pairs
@@ -99,8 +98,6 @@ def movement_of(op: GeOp) -> Movement | str:
     if op.op_type in JOINS:
         copies = _joined(op)
     elif isinstance(op, PadOp | PadV3Op):
-        if element not in VdupOp.computes:
-            return f"no lowering for a pad of element type {element}"
         found = _padded(op)
         if isinstance(found, str):
             return found

@@ -166,19 +166,19 @@ def test_layouts_and_sparse_modes(layout, mode):
     assert "mix" in {kernel.core for kernel in report.kernels}
 
 
+PROMPT = {"num_heads": 2, "num_key_value_heads": 2, "input_layout": "BNSD", "scale_value": 0.25}
+
+
 def test_the_mask_of_prompts_and_known_lengths():
     q, k, v = qkv((2, 2, 20, 16), 30, 2, F16)
     mask = np.random.default_rng(1).random((2, 1, 20, 30)) < 0.3
-    check_op("PromptFlashAttention", q, k, v, None, mask, num_heads=2,
-             num_key_value_heads=2, input_layout="BNSD",
-             scale_value=0.25, sparse_mode=1)  # fmt: skip
-    lengths = np.array([20, 7], I64)
-    check_op("PromptFlashAttention", q, k, v, None, None, lengths, num_heads=2,
-             num_key_value_heads=2, input_layout="BNSD", scale_value=0.25, known=("actual_seq_lengths",))  # fmt: skip
+    check_op("PromptFlashAttention", q, k, v, None, mask, sparse_mode=1, **PROMPT)
+    given = (q, k, v, None, None, np.array([20, 7], I64))
+    check_op("PromptFlashAttention", *given, known=("actual_seq_lengths",), **PROMPT)
 
 
 def test_what_has_no_lowering_says_why():
     q, k, v = qkv((2, 2, 20, 16), 30, 2, F16)
-    lengths = np.array([20, 7], I64)
-    check_op("PromptFlashAttention", q, k, v, None, None, lengths, num_heads=2,
-             num_key_value_heads=2, input_layout="BNSD", why="no lowering for lengths that is not constant")  # fmt: skip
+    given = (q, k, v, None, None, np.array([20, 7], I64))
+    why = "no lowering for lengths that is not constant"
+    check_op("PromptFlashAttention", *given, why=why, **PROMPT)

@@ -99,7 +99,7 @@ def _softplus_v2_grad(build: Builder, op: GeOp, grads: Term, x: Term) -> Term:
 
 
 def _shrink(build: Builder, op: GeOp, x: Term) -> Term:
-    lambd, bias = op.get_attr("lambd"), op.get_attr("bias")
+    lambd, bias = max(op.get_attr("lambd"), 0.0), op.get_attr("bias")
     below = (x < -lambd).pick(x + bias, 0.0)
     return (x > lambd).pick(x - bias, below)
 

@@ -93,6 +93,15 @@ def _gelu_v2(build: Builder, op: GeOp, x: Term) -> Term:
     return x.call("Gelu")
 
 
+def _softmax(build: Builder, op: GeOp, x: Term) -> Term:
+    """Over dimensions that are no neighbours, or over one element"""
+    axes = list(op.get_attr("axes"))
+    below = x - x.max(axes)
+    power = below.exp()
+    total = power.sum(axes)
+    return power / total if op.op_type == "SoftmaxV2" else below - total.log()
+
+
 def _softmax_grad(build: Builder, op: GeOp, y: Term, grad: Term) -> Term:
     return y * (grad - (y * grad).sum(op.get_attr("axes")))
 
@@ -289,7 +298,7 @@ def _whole_test(value: bool) -> Expansion:
 def _approximate(build: Builder, op: GeOp) -> SSAValue:
     """|x1 - x2| < tolerance, the difference rounded to the operands' type"""
     difference = build("Abs", build("Sub", *op.operands))
-    return build("Less", build.wide(difference), op.get_attr("tolerance"))
+    return build("Less", build.cast(difference, DataType.DT_FLOAT), op.get_attr("tolerance"))
 
 
 def _same(build: Builder, op: GeOp) -> SSAValue:
@@ -329,6 +338,8 @@ FORMULAS: dict[str, Formula] = {
     "Exp": _exp,
     "Log": _log,
     "GeluV2": _gelu_v2,
+    "SoftmaxV2": _softmax,
+    "LogSoftmaxV2": _softmax,
     "SoftmaxGrad": _softmax_grad,
     "LogSoftmaxGrad": _log_softmax_grad,
     "SoftmaxGradExt": _softmax_grad_ext,

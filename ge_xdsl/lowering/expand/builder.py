@@ -60,10 +60,14 @@ class Builder:
         return self.const(item, DataType.DT_INT64 if like is None else self.dtype(like))
 
     def const(self, values: Any, dtype: DataType) -> SSAValue:
-        """A constant of an element type."""
+        """A constant of an element type; raises NotExpandedError for numbers that it has not."""
         import numpy as np
 
-        return self.array(np.asarray(values).astype(numpy_dtype(dtype)), dtype)
+        array = np.asarray(values)
+        wanted = numpy_dtype(dtype)
+        if wanted.kind in "iu" and array.dtype.kind == "f" and (array != np.trunc(array)).any():
+            raise self.decline("for integers with a number that is none")
+        return self.array(array.astype(wanted), dtype)
 
     def array(self, array: Array, dtype: DataType | None = None) -> SSAValue:
         """A constant of these values."""
@@ -194,6 +198,8 @@ class Builder:
     def reduce(self, kind: str, x: SSAValue, axes: Sequence[int], keep: bool = True) -> SSAValue:
         """`kind` of Sum, Mean, Max, Min, Prod over dimensions."""
         rank = len(self.shape(x))
+        if not rank:
+            return x
         dims = [axis % rank for axis in axes]
         if all(self.shape(x)[axis] == 1 for axis in dims):
             kept = [d for i, d in enumerate(self.shape(x)) if keep or i not in dims]

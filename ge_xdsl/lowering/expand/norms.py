@@ -185,7 +185,7 @@ def _batch_norm(
 ) -> list[Term]:
     view = _Channels(x, channel_axis(op.get_attr("data_format"), len(x.shape)))
     if not op.get_attr("is_training"):
-        raise build.decline("for these element types")
+        return _known_batch_norm(op, view, x, scale, offset, *rest)
     mean, centred, variance = moments(x, view.others)
     rstd = rsqrt(variance, op.get_attr("epsilon"))
     y = centred * (rstd * view.along(scale)) + view.along(offset)
@@ -198,6 +198,21 @@ def _batch_norm(
         if old is not None and factor != 1:
             running[i] = running[i] + view.along(old) * (1 - factor)
     return [y, *running, mean, rstd, view.along(scale).sum([view.axis]) * 0.0]
+
+
+def _known_batch_norm(
+    op: GeOp, view: _Channels, x: Term, scale: Term, offset: Term, *rest: Term | None
+) -> list[Term]:
+    """With statistics that are given, and given on."""
+    mean, variance = rest[:2]
+    assert mean is not None
+    assert variance is not None
+    rstd = rsqrt(view.along(variance), op.get_attr("epsilon"))
+    y = (x - view.along(mean)) * (rstd * view.along(scale)) + view.along(offset)
+    kept = [y, *(t * 1.0 for t in (mean, variance, mean, variance))]
+    if op.op_type == "BatchNorm3D":
+        return kept
+    return [*kept, view.along(mean).sum([view.axis]) * 0.0]
 
 
 def _bn_infer(build: Builder, op: GeOp, x: Term, *rest: Term) -> Term:

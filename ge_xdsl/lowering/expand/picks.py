@@ -306,6 +306,14 @@ def index_fill(build: Builder, op: GeOp) -> SSAValue:
     return _along(build, x, flat, build.spread(one, wide), axis, "Update")
 
 
+def _modulo(build: Builder, places: SSAValue, size: int) -> SSAValue:
+    """Places of which those outside go around."""
+    known = constant_of(places)
+    if known is None:
+        return build("FloorMod", places, size)
+    return build.array((known % size).astype(known.dtype))
+
+
 def inplace(build: Builder, op: GeOp) -> SSAValue:
     """InplaceUpdate, Add and Sub of rows."""
     how = next(k for k in ("Update", "Add", "Sub") if k in op.op_type)
@@ -316,7 +324,7 @@ def inplace(build: Builder, op: GeOp) -> SSAValue:
         (v,) = rest
         places = build.const(list(op.get_attr("indices")), DataType.DT_INT32)
     shape = build.shape(x)
-    flat = build.reshape(places, [build.count(places)])
+    flat = _modulo(build, build.reshape(places, [build.count(places)]), shape[0])
     table = build.reshape(x, [shape[0], prod(shape[1:])])
     parts = build.reshape(v, [build.count(flat), prod(shape[1:])])
     return build.reshape(_scatter_rows(build, table, flat, parts, how), shape)
