@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, BlockArgument, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
@@ -55,11 +55,24 @@ class Nest:
         return made
 
 
+MOST_PLACES = 1 << 13
+"""Output tiles beyond which what is innermost counts as one tile."""
+
+
 def tile_loops(loop: ForOp | None) -> list[ForOp]:
     """The loop over cores and the loops in it that go from one output tile to the next."""
     found: list[ForOp] = []
+    most: dict[SSAValue, int] = {}
+    places = 1
     while loop is not None:
+        nest = Nest.of(loop)
+        for extent, step in zip(nest.extents, nest.steps, strict=True):
+            known = extent if isinstance(extent, int) else most.get(extent, step)
+            places *= -(-known // step)
+        if found and places > MOST_PLACES:
+            break
         found.append(loop)
+        most.update(zip(nest.lengths, nest.steps, strict=True))
         inner = [op for op in loop.body.ops if isinstance(op, ForOp)]
         loop = next((op for op in inner if _writes_gm(op)), None)
     return found
@@ -108,8 +121,26 @@ def _inner(nests: Sequence[Nest], place: Place) -> list[Place]:
     ]
 
 
+def base_of(value: SSAValue) -> Index:
+    """What the origins of a loop start from, 0 for a value that is no origin."""
+    block = value.owner
+    loop = block.parent_op() if isinstance(block, Block) else None
+    if not isinstance(loop, ForOp) or loop.over_cores or not isinstance(value, BlockArgument):
+        return 0
+    return 0 if value.index % 2 else loop.bases[value.index // 2]
+
+
+def sources(value: SSAValue) -> list[SSAValue]:
+    """An index and those that it is made of: terms of a sum, the base of an origin."""
+    parts: list[Index] = [base_of(value)]
+    if isinstance(value.owner, AffineOp):
+        parts = list(value.owner.operands)
+    inner = [part for part in parts if isinstance(part, SSAValue)]
+    return [value, *(found for part in inner for found in sources(part))]
+
+
 def number(index: Index, place: Place) -> int:
-    """The value of an index; one that no output tile decides counts as 0."""
+    """The value of an index; one that no output tile decides counts as what it starts from."""
     if isinstance(index, int):
         return index
     found = place.get(index)
@@ -117,6 +148,6 @@ def number(index: Index, place: Place) -> int:
         return found
     owner = index.owner
     if not isinstance(owner, AffineOp):
-        return 0
+        return number(base_of(index), place)
     terms = zip(owner.factors, owner.operands, strict=True)
     return owner.constant + sum(factor * number(value, place) for factor, value in terms)

@@ -21,7 +21,7 @@ from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
-from ge_xdsl.interpreters.rounds import Place, all_rounds, first_round, number, tile_loops
+from ge_xdsl.interpreters.rounds import Place, all_rounds, first_round, number, sources, tile_loops
 from ge_xdsl.targets import Target
 from ge_xdsl.targets.cost import row_loss
 
@@ -327,7 +327,7 @@ def _counts(loop: ForOp) -> list[int]:
 def _panels(use: _Use, loop: ForOp) -> int:
     """The panels of a use when a loop over cores is all that goes from tile to tile."""
     origins = {loop.origin(i): i for i in range(len(loop.steps))}
-    dims = {origins[v] for v in use.indices if v in origins}
+    dims = {origins[v] for index in use.indices for v in sources(index) if v in origins}
     counts = _counts(loop)
     return prod(counts[dim] for dim in dims)
 

@@ -7,12 +7,13 @@ from aicore_text import COPY
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ge_xdsl.dialects.aicore.structure import tile_order
+from ge_xdsl.dialects.aicore.structure import ForOp, tile_order
 from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters import aicore, cycles
 from ge_xdsl.interpreters.core_time import Snapshot
 from ge_xdsl.interpreters.cycles import busiest_core, phase_cycles, smooth, time_kernel
+from ge_xdsl.interpreters.rounds import tile_loops
 from ge_xdsl.interpreters.shares import core_lengths, loads
 from ge_xdsl.interpreters.traffic import traffic_of
 from ge_xdsl.lowering import lower
@@ -360,6 +361,25 @@ def test_long_loops_with_flags_between_cores_go_on_at_their_pace():
         assert a.end == pytest.approx(b.end, rel=1e-3)
         assert a.busy_cycles() == pytest.approx(b.busy_cycles(), rel=1e-3)
         assert a.traffic == pytest.approx(b.traffic, rel=1e-9)
+
+
+@pytest.mark.parametrize(("step", "count"), [(64, 2), (1, 1)])
+def test_output_tiles_are_counted_one_by_one_only_when_they_are_few(step, count):
+    text = f"""aicore.kernel @k(%x : G) writes (%y : G) on vector * 4 {{
+  aicore.for (%g : %vg) in [16384] by [4096] over cores {{
+    aicore.for (%r : %vr) in [%vg] from [%g] by [{step}] {{
+      %t = aicore.alloc : !aicore.tile<{step}x64xf16, ub>
+      aicore.copy_gm_ub %x[%r, 0], %t, [%vr, 64] : G, !aicore.tile<{step}x64xf16, ub>
+      aicore.copy_ub_gm %t, %y[%r, 0], [%vr, 64] : !aicore.tile<{step}x64xf16, ub>, G
+    }}
+  }}
+}}""".replace("G", "!aicore.tile<16384x64xf16, gm>")
+    kernel = kernel_of(text)
+    (loop,) = [op for op in kernel.body.ops if isinstance(op, ForOp)]
+    assert len(tile_loops(loop)) == count
+    traffic = traffic_of(kernel, B1)
+    assert traffic.gm_read == traffic.gm_written == 16384 * 64 * 2
+    assert traffic.hbm_bytes == 16384 * 64 * 2
 
 
 def test_cores_with_other_loops_are_not_cut_short():
