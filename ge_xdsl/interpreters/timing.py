@@ -40,7 +40,8 @@ class KernelTiming:
     vector core as `AIV.V` and so on), `hbm_bytes` the traffic to HBM of all cores together,
     `bound` what the time is spent on: a pipe, HBM, latency or launch. `core_us` and `hbm_us` are
     the times that the core and HBM would take alone, `roofline_us` one that no schedule can beat.
-    `bytes` has the bytes of HBM and L2 (all cores), and of the paths of the most loaded core.
+    `bytes` has the bytes of HBM and L2 (all cores, workspaces not counted), and of the paths of
+    the most loaded core.
     """
 
     name: str

@@ -54,7 +54,7 @@ class Traffic:
     """What all cores together move, and what that means for each access.
 
     `sharers`: cores that read the same panel in the same round; bytes of HBM reads and writes and
-    of GM traffic; HBM seconds.
+    of GM traffic, workspaces not counted; HBM seconds.
     """
 
     phases: list[Phase] = field(default_factory=list[Phase])
@@ -147,12 +147,15 @@ def _inside(use: _Use) -> bool:
 
 
 def _count(found: Traffic, use: _Use) -> None:
-    """Add what a use moves between GM and the cores."""
-    if use.writes and not _inside(use):
-        found.gm_written += use.moved
-    elif not use.writes:
-        found.gm_read += use.moved
+    """Add what a use moves between the kernel's arguments and the cores."""
+    if not use.writes:
         found.sharers.update(dict.fromkeys(use.ops, use.sharers))
+    if _inside(use):
+        return
+    if use.writes:
+        found.gm_written += use.moved
+    else:
+        found.gm_read += use.moved
 
 
 def _phase(part: _Part, target: Target) -> Phase:
