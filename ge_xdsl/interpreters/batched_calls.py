@@ -129,14 +129,21 @@ def im2col(x: Numbers, shape: Sequence[int], g: Geometry, c0: int) -> Numbers:
     padded = np.zeros((_count(lead), blocks, max(whole, g.pad[0] + high), g.width, c0), x.dtype)
     grid = x.reshape(-1, blocks, high, wide, c0)
     padded[:, :, g.pad[0] : g.pad[0] + high, g.pad[1] : g.pad[1] + wide] = grid
-    out = np.empty((_count(lead), out_high, out_wide, blocks, *g.kernel, c0), x.dtype)
-    for r in range(g.kernel[0]):
-        for c in range(g.kernel[1]):
-            top, left = r * g.dilation[0], c * g.dilation[1]
-            rows = slice(top, top + (out_high - 1) * g.stride[0] + 1, g.stride[0])
-            cols = slice(left, left + (out_wide - 1) * g.stride[1] + 1, g.stride[1])
-            out[:, :, :, :, r, c] = padded[:, :, rows, cols].transpose(0, 2, 3, 1, 4)
-    return out
+    # pixels, then blocks and taps: one copy of a view, in which taps of a row are neighbours
+    lead_step, block, row, column, one = padded.strides
+    steps = (
+        *(lead_step, row * g.stride[0], column * g.stride[1], block),
+        *(row * g.dilation[0], column * g.dilation[1], one),
+    )
+    sizes = (_count(lead), out_high, out_wide, blocks, *g.kernel, c0)
+    return np.ascontiguousarray(np.ndarray(sizes, x.dtype, _bytes_of(padded), 0, steps))
+
+
+def _bytes_of(array: Numbers) -> Numbers:
+    """The memory of a row-major array: element types of ml_dtypes have no buffer."""
+    import numpy as np
+
+    return array.reshape(-1).view(np.uint8)
 
 
 def spread_map(x: Numbers, shape: Sequence[int], g: Geometry, value: float) -> Numbers:

@@ -227,8 +227,24 @@ def _cast(src: BatchedSource, op: Instruction, depth: int) -> None:
         values = f"round_to_whole({values}, {op.option('round')!r})"
     if element.startswith(("i", "ui")):
         src.write(op, depth, rows, cols, f"convert({values}, {element}_t)")
+    elif is_passed_on(src, op):
+        src.write(op, depth, rows, cols, values)
     else:
         src.write(op, depth, rows, cols, f"{values}.astype({element}_t)")
+
+
+def is_passed_on(src: BatchedSource, op: Instruction) -> bool:
+    """Whether a cast of bytes to f16 is only cast on to f32: both at once give the same."""
+    made, read = tile_of(op.written), tile_of(op.tile("src"))
+    if (read.size, made.element) != (1, "f16") or len(src.writers(op.written)) != 1:
+        return False
+    users = [use.operation for use in op.written.uses if use.operation is not op]
+    return all(
+        isinstance(user, VcastOp)
+        and tile_of(user.written).element == "f32"
+        and "round" not in user.properties
+        for user in users
+    )
 
 
 def _compare(src: BatchedSource, op: Instruction, depth: int) -> None:

@@ -89,6 +89,19 @@ GRAPHS = {
         a="1x20x13x17xf32",
         b="20x1x3x3xf32",
     ),
+    "bytes": graph(
+        ["t = ge.Cast(a) {dst_type = 0} -> 40x48xf32", "y = ge.Mul(t, b) -> 40x48xf32"],
+        "y",
+        a="40x48xi8",
+        b="40x1xf32",
+    ),
+    "wide integers": graph(["y = ge.Add(a, b) -> 40x48xi64"], "y", a="40x48xi64", b="48xi64"),
+    "compare": graph(["y = ge.Less(a, b) -> 40x48xi1"], "y", a="40x48xf32", b="40x48xf32"),
+    "floor": graph(["y = ge.Floor(a) -> 40x48xf32"], "y", a="40x48xf32"),
+    "largest": graph(
+        ["y = ge.ArgMaxD(a) {dimension = 1, dtype = 3} -> 40xi32"], "y", a="40x48xf32"
+    ),
+    "running sum": graph(["y = ge.CumsumD(a) {axis = 0} -> 40x48xf32"], "y", a="40x48xf32"),
     "pool": graph([f"y = ge.MaxPoolV3(a) {POOL} -> 1x20x7x9xf32"], "y", a="1x20x13x17xf32"),
 }
 
