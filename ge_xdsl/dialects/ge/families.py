@@ -163,6 +163,7 @@ FAMILIES: dict[str, str] = {
     "attention_parts": "AttentionScore SwinAttentionScore AttentionLnQKV AttentionQKVGradW "
     "AttentionQKVGradX SwinTransformerLnQKV SwinAttentionFFN MultiHeadAttention "
     "MultiHeadAttentionGrad",
+    "cache": "Scatter QuantUpdateScatter MoeInitRoutingV3",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
