@@ -298,12 +298,14 @@ class Attention:
         wide, deep, column = (self.part, self.kv), (self.part, self.depth), (self.part, 1)
         for i in range(PARTS):
             made[f"s{i}"] = alloc(body, wide, "f32", "ub")
-            made[f"o{i}"] = alloc(body, deep, "f32", "ub")
         alloc(body, (1, 64), "f32", "ub")
         made["t"] = alloc(body, wide, "f32", "ub")
+        for i in range(PARTS):
+            made[f"o{i}"] = alloc(body, deep, "f32", "ub")
         alloc(body, (1, 64), "f32", "ub")
         for i in range(PARTS):
             made[f"sums{i}"] = alloc(body, deep, "f32", "ub")
+        for i in range(PARTS):
             made[f"top{i}"] = alloc(body, column, "f32", "ub")
             made[f"total{i}"] = alloc(body, column, "f32", "ub")
         made["p"] = alloc(body, wide, "f16", "ub")

@@ -261,6 +261,8 @@ def _follow(
     if loop is not None:
         first = rounds[0] if rounds else first_round(loop, cores)
     for use in reads:
+        if _inside(use):  # each core has its own
+            continue
         use.sharers = len(first) / max(1, len({_key(use, place) for place in first}))
     capacity = target.l2 * target.l2_usable
     again = sum(use.missed for use in reads if use.missed < use.moved)

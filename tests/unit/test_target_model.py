@@ -10,6 +10,7 @@ import pytest
 
 from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.traffic import traffic_of
 from ge_xdsl.targets import target
 
 ROOT = Path(__file__).parents[2]
@@ -79,6 +80,26 @@ def test_a_unit_flag_takes_the_place_of_flags_between_cube_and_fixpipe():
     del next(op for op in kernel.walk() if op.name == "aicore.fixpipe").properties["unit_flag"]
     with pytest.raises(CompileError, match="aicore.fixpipe on FIX reads 'tile' while aicore.mmad"):
         check_kernel(kernel, chip)
+
+
+def test_cores_share_the_keys_but_not_their_workspaces():
+    chip = target("Ascend910B2")
+    spec = {"make": "attention", "rows": 4096, "depth": 128, "q": 128, "kv": 256}
+    kernel = model.make_kernel(spec, chip)
+    found = traffic_of(kernel, chip).sharers
+    reads = {
+        source: {found.get(op, 1.0) for op in kernel.walk() if is_read(op, source)}
+        for source in ("aicore.take", "argument")
+    }
+    assert reads["aicore.take"] == {1.0}
+    assert reads["argument"] == {1.0, 24.0}
+
+
+def is_read(op, source):
+    if op.name != "aicore.copy_gm_l1":
+        return False
+    owner = op.operands[0].owner
+    return getattr(owner, "name", "argument") == source
 
 
 def test_summary_and_table(rows):
