@@ -341,3 +341,17 @@ def test_a_lowered_module_runs_at_its_level(onnx_file, capsys):
     third = call([*argv, "-p", "ge-compile"], capsys)
     assert first[0] == 0
     assert first[1] == second[1] == third[1]
+
+
+def test_checked_runs(folder, capsys):
+    argv = ["a.mlir", "--random-inputs", "--shape", "h=4", "--save-outputs"]
+    code, _, err = call([*argv, "fast.npz", "--level", "aicore"], capsys)
+    assert (code, err) == (0, "")
+    code, _, err = call([*argv, "slow.npz", "--level", "aicore", "--checked"], capsys)
+    assert (code, err) == (0, "")
+    fast, slow = np.load("fast.npz"), np.load("slow.npz")
+    assert fast.files == slow.files
+    assert all((fast[name] == slow[name]).all() for name in fast.files)
+    code, _, err = call(["a.mlir", "--random-inputs", "--checked"], capsys)
+    assert code == 2
+    assert "--checked without --level aicore, expected both" in err
