@@ -164,6 +164,9 @@ FAMILIES: dict[str, str] = {
     "AttentionQKVGradX SwinTransformerLnQKV SwinAttentionFFN MultiHeadAttention "
     "MultiHeadAttentionGrad",
     "cache": "Scatter QuantUpdateScatter MoeInitRoutingV3",
+    "vision": "DeformableOffsetsGrad MaxPool3DGradGrad AvgPoolGradD RoiAlignRotated RoiExtractor "
+    "PSROIPoolingV2 CTCLoss ResizeNearestNeighborV2GradD IMGWarp Remap SpatialTransformerD "
+    "PassThrough TopKPQDistance ScanPQCodes",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
