@@ -1,6 +1,7 @@
 """Kernels written in Python: what the builder makes, runs and refuses."""
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -297,6 +298,13 @@ def test_wrong_inputs():
         program.run(np.zeros((4, 4), np.float16))
     with pytest.raises(gx.CompileError, match="no graph input 'z', expected one of x"):
         program.run(z=np.zeros((64, 48), np.float16))
+
+
+def test_the_document_runs(capsys):
+    text = (Path(__file__).parents[2] / "docs" / "kernels.md").read_text()
+    (code,) = re.findall(r"```python\n(.*?)```", text, re.S)
+    exec(compile(code, "docs/kernels.md", "exec"), {})
+    assert "scaled_relu" in capsys.readouterr().out
 
 
 def test_any_instruction_can_be_added():
