@@ -249,6 +249,14 @@ def test_transposed_convolutions(attrs, kernel):
     )  # fmt: skip
 
 
+def test_convolutions_of_codes_are_exact():
+    x, w = sample("any", (1, 4, 7, 6), I8), sample("any", (5, 4, 3, 3), I8)
+    attrs = {"strides": [1, 1, 2, 1], "pads": [1, 1, 0, 0], "data_format": "NCHW"}
+    check_op("Conv2D", x, w, sample("any", (5,), I32), **attrs)
+    w = sample("any", (4, 3, 3, 3), I8)
+    check_op("Deconvolution", x, w, sample("any", (3,), I32), strides=[2, 2])
+
+
 REFUSED = [
     ("Sort", [sample("any", (4, 5), I32)], {}, "no lowering for a reduction of element type i32"),
     ("LpNormV2", [f(3, 5)], {"p": 3.0}, "no lowering for p = 3.0"),

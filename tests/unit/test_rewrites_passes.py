@@ -79,6 +79,10 @@ def test_recorders_are_fed():
         ("ge-simplify{only=X}", "pass ge-simplify: option 'only' is 'X', expected one of"),
         ("ge-decompose{only=X}", "pass ge-decompose: option 'only' is 'X', expected one of"),
         ("ge-decompose{to=x}", "pass ge-decompose: option 'to' is 'x', expected one of primitive"),
+        (
+            "ge-decompose{only=DecomposeGelu to=target}",
+            "only is given with to=target, expected it with to=primitive",
+        ),
     ],
 )
 def test_wrong_options(pipeline: str, message: str):

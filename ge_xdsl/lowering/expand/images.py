@@ -14,7 +14,7 @@ from ge_xdsl.dialects.ge.conv_transpose import Adjoint, DepthwiseAdjoint
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.resampling import Taps, coordinates, linear_taps, nearest_taps
 from ge_xdsl.dialects.ge.resize import ImageResize, KeepRatioResizeBilinearOp, ResizeOp
-from ge_xdsl.dialects.ge.types import DataType, tensor_of
+from ge_xdsl.dialects.ge.types import HALVES, DataType, tensor_of
 from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 
@@ -260,7 +260,8 @@ def by_columns(
         x = build("Pad", x, build.const(pads, DataType.DT_INT64))
     by_rows = groups == 1 and (wide.stride > 1 or wide.kernel > wide.count)
     call = _window_rows if by_rows else _window_columns
-    return build.cast(call(build, x, weight, high, wide, groups, bias), build.dtype(x))
+    y = call(build, x, weight, high, wide, groups, bias)
+    return build.cast(y, build.dtype(x)) if build.dtype(x) in HALVES else y
 
 
 def _strides(build: Builder, x: SSAValue, high: Window, wide: Window) -> dict[str, tuple[int, int]]:
@@ -361,7 +362,7 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
         y = build(
             "Add", build.wide(y), build.reshape(build.wide(bias), [1, build.count(bias), 1, 1])
         )
-        y = build.cast(y, build.dtype(dy))
+        y = build.cast(y, build.dtype(op.results[0]))
     y = y if op.data_format[1] == "C" else _turned(build, y, False)
     return build.like(y, op.results[0])
 
