@@ -171,14 +171,16 @@ def test_affine_grids(size):
 SEQUENCES = [
     ("SequenceEmpty", [], {"dtype": 1}),
     ("SequenceConstruct", ["x", "x"], {}),
-    ("SequenceAt", ["x", "x"], {}),
-    ("SplitToSequence", ["x", "x"], {"axis": 1}),
+    ("SequenceAt", ["s", "i"], {}),
+    ("SplitToSequence", ["x", "i"], {"axis": 1}),
 ]
 
 
 @pytest.mark.parametrize(("op", "inputs", "attrs"), SEQUENCES, ids=[s[0] for s in SEQUENCES])
 def test_sequences_are_ops_of_ge(op, inputs, attrs):
-    module = imported(model([node(op, inputs, ["y"], "n", **attrs)], {"x": X}, ["y"]))
+    before = [node("SequenceConstruct", ["x", "x"], ["s"], "c")] if "s" in inputs else []
+    given = {"x": X, "i": np.array(1, np.int64)}
+    module = imported(model([*before, node(op, inputs, ["y"], "n", **attrs)], given, ["y"]))
     [found] = [one for one in ge_ops(module) if one.op_type == op]
     assert len(found.operands) == len(inputs)
 

@@ -167,6 +167,8 @@ FAMILIES: dict[str, str] = {
     "vision": "DeformableOffsetsGrad MaxPool3DGradGrad AvgPoolGradD RoiAlignRotated RoiExtractor "
     "PSROIPoolingV2 CTCLoss ResizeNearestNeighborV2GradD IMGWarp Remap SpatialTransformerD "
     "PassThrough TopKPQDistance ScanPQCodes",
+    "handles": "Data RefData FileConstant SequenceConstruct SequenceEmpty SequenceAt "
+    "SequenceInsert SequenceErase SequenceLength ConcatFromSequence SplitToSequence",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",

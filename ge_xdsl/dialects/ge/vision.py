@@ -211,7 +211,7 @@ class PSROIPoolingV2Op(GeOp):
 
 
 class CTCLossOp(GeOp):
-    """loss [B] and gradient [T, B, C] of inputs [T, B, C] and sparse labels; the last class is blank
+    """loss [B] and gradient [T, B, C] of inputs [T, B, C] and sparse labels; the last is blank
 
     The values are not modelled. C1: inputs is f32 or f64, of rank 3. C2: labels_indices is i64 [L,
     2] and labels_values i32 [L]. C3: sequence_length is i32 [B].
