@@ -204,7 +204,10 @@ class Kernel:
                 with np.errstate(all="ignore"):
                     return self.batched.run(arrays)
             except FAST_ERRORS as error:
-                self.why = f"{type(error).__name__}: {error}"
+                why = f"{type(error).__name__}: {error}"
+            found = self.by_core(arrays)
+            self.batched, self.why = None, why  # nothing was wrong: it does not fit
+            return found
         return self.by_core(arrays)
 
     def by_core(self, arrays: Sequence[Array]) -> list[Array]:

@@ -86,6 +86,20 @@ def test_examples_are_legal_and_priced(program, chip):
     assert kernel.us > kernel.launch_us
 
 
+def test_one_launch_takes_less_than_two():
+    fused = GELU.build(2048, 2048, 512).estimate()
+    assert fused.us < GELU.apart(2048, 2048, 512).us
+
+
+@pytest.mark.parametrize("module", [GELU, ATTENTION], ids=["matmul_gelu", "flash_attention"])
+def test_the_examples_print_what_they_found(module, capsys):
+    module.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("largest error ")
+    assert float(lines[0].split()[2]) < 1e-2
+    assert lines[1] == "target Ascend910B1"
+
+
 def test_a_mixed_kernel_needs_a_chip_with_cores_apart():
     with pytest.raises(gx.CompileError, match="expected one that Ascend910A"):
         GELU.build(128, 128, 128, target="Ascend910A", blocks=2)
