@@ -32,6 +32,7 @@ GROUPS = {
         "unit/test_pattern_rewrite.py",
         "unit/test_driver.py",
     ),
+    "plans": ("unit/test_pattern_plan.py",),
     "drivers": (
         "unit/test_driver.py",
         "unit/test_driver_linear.py",
