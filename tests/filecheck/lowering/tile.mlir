@@ -2,10 +2,11 @@
 // RUN: ge-opt %s -p 'aicore-tile{tile=64,32,48},convert-ge-to-aicore' --split-input-file | filecheck %s
 // RUN: ge-opt %s -p 'convert-ge-to-aicore{tile=64,32,48}' --split-input-file | filecheck %s
 
-// The tile that was asked for; an op's own stands.
+// The tile that was asked for, in groups that share a panel; an op's own stands.
 
 // CHECK-LABEL: aicore.kernel @MatMul(
-// CHECK: aicore.for (%m : %vm, %n : %vn) in [500, 300] by [64, 32] over cores
+// CHECK: aicore.for (%n : %vn, %m : %vm) in [300, 500] by [32, 256] over cores
+// CHECK: aicore.for (%m_1 : %vm_1) in [%vm] from [%m] by [64]
 // CHECK: aicore.load_l0a {{.*}} !aicore.tile<64x48xf16, l0a, zz>
 // CHECK: aicore.mmad %a0, %b0, %c
 // CHECK-LABEL: aicore.kernel @MatMul_1(
