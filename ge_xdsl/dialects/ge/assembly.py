@@ -93,7 +93,7 @@ def _print_attrs(op: GeOp, printer: Printer) -> None:
     for spec in op.prototype.attrs:
         if (attr := op.properties.get(spec.name)) is not None:
             entries.append((spec.name, attr, spec))
-    if op.prototype.needs_result_segments:
+    if op.prototype.needs_result_segments and RESULT_SEGMENTS in op.properties:
         entries.append((RESULT_SEGMENTS, op.properties[RESULT_SEGMENTS], None))
     hides_name = getattr(printer, "name_is_shown", None)
     shows_origins = getattr(printer, "origins", True)

@@ -169,6 +169,8 @@ FAMILIES: dict[str, str] = {
     "PassThrough TopKPQDistance ScanPQCodes",
     "handles": "Data RefData FileConstant SequenceConstruct SequenceEmpty SequenceAt "
     "SequenceInsert SequenceErase SequenceLength ConcatFromSequence SplitToSequence",
+    "recurrent_shapes": "DynamicRNNGrad DynamicRNNV2Grad DynamicGRUV2Grad DynamicAUGRUGrad RNN "
+    "LSTM BasicRNNCell DynamicLSTMV2",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
