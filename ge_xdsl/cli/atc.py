@@ -30,13 +30,16 @@ if TYPE_CHECKING:
     from ge_xdsl.pattern.statistics import Statistics
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The entry point; `argv` without the program's name, that of the process by default."""
-    return run_tool("pyatc", _main, argv)
+def main(argv: Sequence[str] | None = None, prog: str = "pyatc") -> int:
+    """The entry point; `argv` without the program's name, that of the process by default.
+
+    `prog` is how help and errors of usage name the program.
+    """
+    return run_tool(prog, lambda given: _main(given, prog), argv)
 
 
-def _main(argv: Sequence[str]) -> int:
-    args = parser().read(argv)
+def _main(argv: Sequence[str], prog: str) -> int:
+    args = parser(prog).read(argv)
     check_arguments(args)
     log = GeLog(level_of(args.log, os.environ))
     try:

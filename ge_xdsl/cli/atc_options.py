@@ -28,24 +28,25 @@ OPTIONS = {
 IGNORED = (
     "aicore_num", "auto_tune_mode", "buffer_optimize", "build_config", "compress_weight_conf",
     "compression_optimize_conf", "core_type", "customize_dtypes", "debug_dir", "deterministic",
-    "device_id", "disable_reuse_memory", "display_model_info", "dump_mode", "dynamic_batch_size",
-    "dynamic_dims", "dynamic_image_size", "enable_compress_weight", "enable_graph_parallel",
-    "enable_scope_fusion_passes", "enable_single_stream", "enable_small_channel",
-    "external_weight", "framework_version", "host_env_cpu", "host_env_os", "input_format",
-    "input_fp16_nodes", "insert_op_conf", "is_input_adjust_hw_layout",
-    "is_output_adjust_hw_layout", "mdl_bank_path", "modify_mixlist", "om", "oo_constant_folding",
-    "oo_dead_code_elimination", "oo_level", "op_bank_path", "op_compiler_cache_dir",
-    "op_compiler_cache_mode", "op_debug_config", "op_debug_level", "op_name_map",
-    "op_precision_mode", "op_select_implmode", "optypelist_for_implmode", "output_type",
-    "precision_mode", "precision_mode_v2", "save_original_model", "shape_generalized_build_mode",
-    "sparsity", "status_check", "tiling_schedule_optimize", "topo_sorting_mode", "virtual_type",
+    "deterministic_level", "device_id", "disable_reuse_memory", "display_model_info",
+    "dump_mode", "dynamic_batch_size", "dynamic_dims", "dynamic_image_size",
+    "enable_compress_weight", "enable_graph_parallel", "enable_scope_fusion_passes",
+    "enable_single_stream", "enable_small_channel", "external_weight", "framework_version",
+    "host_env_cpu", "host_env_os", "input_format", "input_fp16_nodes", "input_shape_range",
+    "insert_op_conf", "is_input_adjust_hw_layout", "is_output_adjust_hw_layout", "json",
+    "mdl_bank_path", "modify_mixlist", "om", "oo_constant_folding", "oo_dead_code_elimination",
+    "oo_level", "op_bank_path", "op_compiler_cache_dir", "op_compiler_cache_mode",
+    "op_debug_config", "op_debug_level", "op_name_map", "op_precision_mode",
+    "op_select_implmode", "optypelist_for_implmode", "output_type", "precision_mode",
+    "precision_mode_v2", "save_original_model", "shape_generalized_build_mode", "sparsity",
+    "status_check", "tiling_schedule_optimize", "topo_sorting_mode", "virtual_type", "weight",
 )  # fmt: skip
 """ATC's options that change what a device does, or a format that is not written here."""
 
 
-def parser() -> Parser:
+def parser(prog: str = "pyatc") -> Parser:
     """The options of pyatc, spelled as ATC spells them."""
-    made = Parser("pyatc", "Compile a model for a chip with ATC's options.")
+    made = Parser(prog, "Compile a model for a chip with ATC's options.")
     made.add_argument("--model", required=True, metavar="FILE", help="the model")
     made.add_argument("--framework", required=True, metavar="N", help="5 for ONNX, 1 for AIR")
     made.add_argument("--output", metavar="PATH", help="the result, .mlir is added")

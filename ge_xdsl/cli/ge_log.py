@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from inspect import currentframe
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
@@ -34,6 +35,14 @@ def level_of(asked: str | None, environ: Mapping[str, str]) -> int:
         return LEVELS.index(asked)
     text = environ.get("ASCEND_GLOBAL_LOG_LEVEL", "")
     return int(text) if text in ("0", "1", "2", "3") else NOTHING
+
+
+def _caller() -> str:
+    """File and line of the code outside this file that has something to tell."""
+    frame = currentframe()
+    while frame is not None and frame.f_code.co_filename == __file__:
+        frame = frame.f_back
+    return f"{Path(frame.f_code.co_filename).name}:{frame.f_lineno}" if frame else "pyatc:0"
 
 
 class GeLog:
@@ -59,7 +68,7 @@ class GeLog:
         stamp = f"{now:%Y-%m-%d-%H:%M:%S}.{now.microsecond // 1000:03}.{now.microsecond % 1000:03}"
         head = f"[{LEVELS[level].upper()}] GE({os.getpid()},pyatc):{stamp}"
         print(
-            f"{head} [ge_xdsl]{threading.get_native_id()} {place}: {one_line(text)}",
+            f"{head} [{_caller()}]{threading.get_native_id()} {place}: {one_line(text)}",
             file=self._stream(),
         )
 

@@ -56,14 +56,14 @@ class DumpPlan:
         asked = environ.get("DUMP_GE_GRAPH", "")
         if asked not in ("1", "2", "3"):
             return None
-        text = environ.get("DUMP_GRAPH_FORMAT", "ge_proto|onnx").lower()
+        text = (environ.get("DUMP_GRAPH_FORMAT") or "ge_proto|onnx").lower()
         named = {"ge_proto": "ge_proto", "onnx": "ge_onnx", "readable": "readable"}
         forms = tuple(form for key, form in named.items() if key in text)
-        return cls(int(asked), forms, environ.get("DUMP_GRAPH_LEVEL", "2"))
+        return cls(int(asked), forms, environ.get("DUMP_GRAPH_LEVEL") or "2")
 
     def takes(self, name: str) -> bool:
         """Whether a dump is among those of the level: a number, or parts of names between `|`."""
-        if self.level and not self.level.isdigit():
+        if not self.level.isdigit():
             return any(part and part in name for part in self.level.split("|"))
         if self.level == "1":
             return True

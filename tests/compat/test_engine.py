@@ -24,7 +24,13 @@ from ge.offline_compile import (
     bundle_save_model,
     save_model,
 )
-from ge.passes import get_registered_passes
+from ge.passes import (
+    FusionBasePass,
+    PassStage,
+    clear_registered_passes,
+    get_registered_passes,
+    register_fusion_pass,
+)
 from ge.session import Session
 from ge.utils import GeUtils
 
@@ -231,6 +237,30 @@ def test_initialization_errors(tmp_path, monkeypatch):
     monkeypatch.setenv("ASCEND_GE_PY_PASS_PATH", str(tmp_path))
     with pytest.raises(GeError, match="GEInitialize failed; loading pass plugins raised KeyError"):
         GeApi.ge_initialize({"a": "b"})
+    with pytest.raises(TypeError, match="Ge init config must be a dictionary of strings"):
+        GeApi.ge_initialize({"a": 1})
+
+
+def test_options_of_an_initialization_hold_until_its_end():
+    seen = []
+
+    def attempt(options):
+        @register_fusion_pass(name=f"Read{len(seen)}", stage=PassStage.AFTER_INFER_SHAPE)
+        class Read(FusionBasePass):
+            def run(self, graph, context):
+                seen.append([context.get_option_value(key) for key in ("own", "both")])
+
+        session = Session(options)
+        session.add_graph(0, relus(1))
+        session.run_graph(0, [Tensor([1.0, 2.0], shape=[2])])
+        clear_registered_passes()
+
+    assert GeApi.ge_initialize({"own": "global", "both": "global"}) == 0
+    attempt({"both": "session"})
+    assert seen == [["global", "session"]]
+    GeApi.ge_finalize()
+    with pytest.raises(GeError, match="Failed to get option value for key: own"):
+        attempt({"both": "session"})
 
 
 # Offline compile
@@ -385,13 +415,21 @@ def test_main_ends_with_the_exit_code(monkeypatch, capsys):
     from ge.pyatc.__main__ import main
 
     with pytest.raises(SystemExit) as caught:
-        main("pyatc", ["--help"])
+        main("/opt/bin/own_atc", ["--help"])
     assert caught.value.code == 0
-    assert "--soc_version" in capsys.readouterr().out
+    text = capsys.readouterr().out
+    assert text.startswith("usage: own_atc [-h]"), text
+    assert "--soc_version" in text
     monkeypatch.setattr(sys, "argv", ["pyatc", "--nope"])
     with pytest.raises(SystemExit) as caught:
         main()
     assert caught.value.code == 2
+    assert capsys.readouterr().err.startswith("pyatc: error: ")
+    monkeypatch.setattr(sys, "argv", ["/x/ge/pyatc/__main__.py", "--nope"])
+    with pytest.raises(SystemExit):
+        main()
+    name = f"{Path(sys.executable).name} -m ge.pyatc"
+    assert capsys.readouterr().err.startswith(f"{name}: error: ")
     with pytest.raises(ImportError):
         exec("from ge.pyatc import main")
 

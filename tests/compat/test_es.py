@@ -67,11 +67,13 @@ BAD_CALLS = [
     (lambda b: b.create_input(-1), RuntimeError, "Failed to create input"),
     (lambda b: b.create_input(1, shape=(1,)), TypeError, "Shape must be a list of integers"),
     (lambda b: b.create_input(0, type_str="Data"), AttributeError, "value"),
+    (lambda b: b.create_input(0, data_type=0), AttributeError, "data_type is 0, which has no"),
+    (lambda b: b.create_input(0, format=None), AttributeError, "format is None, which has no"),
     (lambda b: b.create_inputs(0), TypeError, "Number of inputs must be a positive integer"),
     (lambda b: b.create_inputs(1, -1), TypeError, "Start index must be a non-negative integer"),
     (lambda b: b.create_const_int64([1], [2]), ValueError, r"Value count \(1\) doesn't match"),
     (lambda b: b.create_const_int32(0.5), TypeError, "Value must be an integer or list"),
-    (lambda b: b.create_const_float("x"), TypeError, "Value must be a float or list"),
+    (lambda b: b.create_const_float("x"), TypeError, "Value must be a float or list of floats"),
     (lambda b: b.create_const_float([1.0], (1,)), TypeError, "Shape must be a list"),
     (lambda b: b.create_vector_int64(1), TypeError, "Value must be a list of integers"),
     (lambda b: b.create_scalar_int64(0.5), TypeError, "Value must be an integer"),
@@ -129,6 +131,8 @@ CLOSED = [
     ("set data type", lambda b, t: t.set_data_type(DataType.DT_INT8)),
     ("set format", lambda b, t: t.set_format(Format.FORMAT_ND)),
     ("set shape", lambda b, t: t.set_shape([1])),
+    ("create constant", lambda b, t: b.create_const_int64(1)),
+    ("create constant", lambda b, t: b.create_const_float(["x"])),
     ("add", lambda b, t: t + t),
     ("div", lambda b, t: t / t),
     ("create Relu", lambda b, t: Relu(t)),
@@ -151,11 +155,13 @@ def test_attributes_through_the_builder():
     builder.set_graph_attr_int64("level", 3)
     builder.set_tensor_attr_string(y, "t", "out")
     builder.set_node_attr_bool(y, "n", True)
+    builder.set_node_attr_int64(y, "one", True)
     builder.set_tensor_attr_int64(x, "t", 1)
     graph = builder.build_and_reset([y])
     assert graph.get_attr("level") == 3
     assert find(graph, "Relu_0").get_output_attr("t", 0) == "out"
     assert find(graph, "Relu_0").get_attr("n") is True
+    assert type(find(graph, "Relu_0").get_attr("one")) is int
     assert find(graph, "input_0").get_output_attr("t", 0) == 1
 
 

@@ -7,6 +7,7 @@ import pytest
 from ge.es import GraphBuilder
 from ge.es.all import ConcatV2, Const, Conv2D, Identity, If, MatMul, Relu, Split
 from ge.graph import DataType, Format, Graph, Node, Placement, Shape, Tensor, TensorDesc
+from ge.utils import GeUtils
 
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 
@@ -209,6 +210,34 @@ def test_descriptions_are_copies_until_written_back():
     assert data.get_output_desc(0).shape == [4]
 
 
+def test_inputs_say_nothing_before_shapes_are_inferred():
+    """An op that was just built has default descriptions of its inputs, not the producer's."""
+    builder = GraphBuilder()
+    x, w, b = (
+        builder.create_input(i, shape=[2, 2], data_type=DataType.DT_FLOAT16) for i in range(3)
+    )
+    y = MatMul(x, w, 1.5)
+    z = Relu(MatMul(y, w, None))
+    graph = builder.build_and_reset([z, b])
+    first, second, last = (node(graph, name) for name in ("MatMul_1", "MatMul_2", "Relu_3"))
+    built = [first.get_input_desc(i) for i in range(3)]
+    assert {repr(desc) for desc in built} == {repr(TensorDesc())}
+    with pytest.raises(RuntimeError, match="Failed to get input desc for index 2"):
+        second.get_input_desc(2)
+    graph.add_data_edge(node(graph, "input_2"), 0, second, 2)
+    assert repr(second.get_input_desc(2)) == repr(TensorDesc())
+    second.update_input_desc(2, TensorDesc([2]))
+    assert second.get_input_desc(2).shape == [2]
+    GeUtils.infer_shape(graph, [[2, 2], [2, 2], [2]])
+    assert [first.get_input_desc(i).data_type for i in range(3)] == [
+        DataType.DT_FLOAT16,
+        DataType.DT_FLOAT16,
+        DataType.DT_FLOAT,
+    ]
+    assert last.get_input_desc(0).shape == [2, 2]
+    assert node(graph, "NetOutput_graph").get_input_desc(0).shape == [2, 2]
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
@@ -370,7 +399,9 @@ def test_tensor_desc_round_trip_through_a_type():
 
 VALUES = [
     ([1.5, -0.0], DataType.DT_FLOAT, [2], [1.5, -0.0]),
-    ([0.1], DataType.DT_FLOAT16, None, float(np.float16(0.1))),
+    ([0.1], DataType.DT_FLOAT16, None, 0.099976),
+    ([0.1, 1e-9], DataType.DT_FLOAT, [2], [0.1, float(np.float32(1e-9))]),
+    ([1.0000001, 1e30], DataType.DT_FLOAT, [2], [1 + 2**-23, float(np.float32(1e30))]),
     ([1e9], DataType.DT_FLOAT16, [1], [float("inf")]),
     ([257], DataType.DT_INT8, [1], [1]),
     ([-1], DataType.DT_UINT32, None, 2**32 - 1),
@@ -381,7 +412,20 @@ VALUES = [
 
 @pytest.mark.parametrize(("data", "dtype", "shape", "expected"), VALUES)
 def test_tensor_values_are_exact(data, dtype, shape, expected):
+    """Floats read as six decimals, as in GE, where these give the same float back."""
     assert Tensor(data, data_type=dtype, shape=shape).data == expected
+
+
+def test_every_float_that_is_read_gives_the_tensor_again():
+    rng = np.random.default_rng(5)
+    bits = rng.integers(0, 2**32, 2000, np.uint32).view(np.float32)
+    values = bits[np.isfinite(bits)]
+    tensor = Tensor([float(value) for value in values], shape=[len(values)])
+    again = Tensor(tensor.get_data(), shape=[len(values)])
+    assert np.array_equal(again._values(), values)
+    assert np.array_equal(np.signbit(again._values()), np.signbit(values))
+    special = Tensor([float("nan"), float("-inf")], shape=[2]).get_data()
+    assert str(special) == "[nan, -inf]"
 
 
 def test_tensor_errors(tmp_path):
@@ -393,6 +437,9 @@ def test_tensor_errors(tmp_path):
         ({"data": [1.0], "data_type": DataType.DT_DOUBLE}, RuntimeError, "DT_DOUBLE is not sup"),
         ({"data": [1.0], "data_type": DataType.DT_BF16}, RuntimeError, "data type: DT_BF16"),
         ({"file_path": str(tmp_path / "no")}, RuntimeError, "Failed to create Tensor"),
+        ({"data": [[1.0]], "shape": [1]}, TypeError, "data should be List of numbers, not of list"),
+        ({"data": ["a"], "shape": [1]}, TypeError, "data should be List of numbers, not of str"),
+        ({"data": [1.0], "data_type": 99}, RuntimeError, "create Tensor with data type: 99"),
         ({"data": [1.0], "shape": [2]}, ValueError, r"1 values, expected 2 for shape \[2\]"),
     ):
         with pytest.raises(error, match=text):

@@ -258,7 +258,7 @@ INPUTS = [
     (lambda i: i[2:1], ValueError, "slice stop must be greater than or equal to start"),
     (lambda i: i["a":"b"], TypeError, "PatternInputs index must be an integer or slice"),
     (lambda i: list(i), TypeError, r"cannot be iterated .* use inputs\[:N\]"),
-    (lambda i: 1 in i, TypeError, "not a container|not iterable"),
+    (lambda i: 1 in i, TypeError, "is not (a container or )?iterable"),
     (lambda i: len(i), TypeError, "has no len"),
 ]
 

@@ -118,6 +118,14 @@ def test_boundary_parts():
     boundary = SubgraphBoundary()
     assert [boundary.add_input(0, part), boundary.add_input(0, part)] == [0, FAILED]
     assert [boundary.add_output(0, out), boundary.add_output(0, out)] == [0, FAILED]
+    for call, text in (
+        (lambda: boundary.add_input(1, out), "is SubgraphOutput, expected a SubgraphInput"),
+        (lambda: boundary.add_output(1, part), "is SubgraphInput, expected a SubgraphOutput"),
+        (lambda: boundary.add_input("1", part), "index must be a non-negative integer"),
+        (lambda: boundary.add_output(-1, out), "index must be a non-negative integer"),
+    ):
+        with pytest.raises(TypeError, match=text):
+            call()
     for bad in ([[a, 0]], [(a,)], [(a, "0")]):
         with pytest.raises(
             RuntimeError, match=r"SubgraphInput expects iterable of \(node, index\)"

@@ -263,7 +263,7 @@ def test_dumps_that_cannot_be_written(folder, capsys, monkeypatch):
 
 LINE = re.compile(
     r"\[(DEBUG|INFO|WARNING|ERROR)\] GE\(\d+,pyatc\):\d{4}(-\d\d){3}:\d\d:\d\d\.\d{3}\.\d{3} "
-    r"\[ge_xdsl\]\d+ (\w+): (.*)"
+    r"\[\w+\.py:\d+\]\d+ (\w+): (.*)"
 )
 
 

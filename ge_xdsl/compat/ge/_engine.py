@@ -28,9 +28,13 @@ SOC_VERSION = "ge.socVersion"
 _users = 0
 """How many initializations have not been finalized."""
 
+_global_options: dict[str, str] = {}
+"""The options of the initializations; those of a session, graph or build come before them."""
 
-def acquire(api_name: str) -> None:
-    """Load the pass files of the environment; they stay until as many calls of `release`."""
+
+def acquire(api_name: str, options: Mapping[str, str]) -> None:
+    """Load the pass files of the environment; they and the options stay until as many calls of
+    `release`."""
     global _users
     try:
         load_pass_plugins()
@@ -39,6 +43,7 @@ def acquire(api_name: str) -> None:
         note_error(f"loading pass plugins raised {loader.cause_of(error)}")
         raise_ge_error(api_name)
     _users += 1
+    _global_options.update(options)
 
 
 def release() -> None:
@@ -48,6 +53,7 @@ def release() -> None:
         return
     _users -= 1
     if not _users:
+        _global_options.clear()
         loader.unload()
 
 
@@ -68,13 +74,14 @@ def compiled(
 
     Raises GeError that names the call and the facts.
     """
+    options = {**_global_options, **options}
     func = function_of(graph)
     if func is None:
         note_error("graph is empty or a subgraph, expected a whole one")
         raise_ge_error(api_name, None, **facts)
     try:
         copy = func.clone()
-        session = Session(_target(options), dict(options))
+        session = Session(_target(options), options)
         manager = PassManager(SessionContext(session), make_passes(PIPELINE))
         watch_graphs(manager, session)
         manager.run(ModuleOp([copy]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from ge_xdsl.compat.ge._engine import acquire, release
+from ge_xdsl.compat.ge._engine import acquire, release, string_options
 
 __all__ = ["GeApi"]
 
@@ -14,12 +14,16 @@ class GeApi:
 
     @classmethod
     def ge_initialize(cls, config: dict[str, str]) -> int:
-        """Load the pass files that the environment names; 0. Raises GeError when one fails."""
+        """Load the pass files that the environment names; 0. Raises GeError when one fails.
+
+        The options hold for every session and build until `ge_finalize`.
+        """
         if not isinstance(cast("object", config), dict):
             raise TypeError("Ge init config must be a dictionary")
         if not config:
             raise TypeError("Ge init config must not be empty")
-        acquire("GEInitialize")
+        text = "Ge init config must be a dictionary of strings"
+        acquire("GEInitialize", string_options(config, text))
         return 0
 
     @classmethod

@@ -32,8 +32,6 @@ __all__ = [
 
 ENDING = ".air"
 
-_global_options: dict[str, str] = {}
-
 
 @dataclass
 class GraphWithOptions:
@@ -64,14 +62,11 @@ def build_initialize(global_options: dict[str, str] | None = None) -> None:
         {} if global_options is None else global_options,
         "global_options must be a dictionary of strings",
     )
-    acquire("aclgrphBuildInitialize")
-    _global_options.clear()
-    _global_options.update(given)
+    acquire("aclgrphBuildInitialize", given)
 
 
 def build_finalize() -> None:
     """Forget the pass files and the options."""
-    _global_options.clear()
     release()
 
 
@@ -85,7 +80,7 @@ def build_model(graph: Graph, build_options: dict[str, str] | None = None) -> Mo
         "build_options must be a dictionary of strings",
     )
     facts = {"graph": graph.name}
-    func = compiled(graph, {**_global_options, **own}, "aclgrphBuildModel", facts)
+    func = compiled(graph, own, "aclgrphBuildModel", facts)
     made = ModelBuffer()
     try:
         made._data = air_bytes(func)

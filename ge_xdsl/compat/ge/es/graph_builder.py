@@ -116,6 +116,9 @@ class GraphBuilder(NotCopyable):
             raise TypeError("Input index must be an integer")
         if shape is not None and not is_int_list(shape):
             raise TypeError("Shape must be a list of integers")
+        for what, given in (("type_str", type_str), ("data_type", data_type), ("format", format)):
+            if not hasattr(given, "value"):
+                raise AttributeError(f"{what} is {given!r}, which has no attribute 'value'")
         at = bisect_left(self._inputs, index)
         kind = str(type_str.value)
         if index < 0 or self._inputs[at : at + 1] == [index] or kind not in _INPUT_TYPES:
@@ -169,7 +172,9 @@ class GraphBuilder(NotCopyable):
     def create_const_float(
         self, value: float | list[float], shape: list[int] | None = None
     ) -> TensorHolder:
-        flat, dims = _value_list(value, shape, int | float, "Value must be a float or list")
+        self._check_open("create constant")
+        message = "Value must be a float or list of floats"
+        flat, dims = _value_list(value, shape, int | float, message)
         return self._constant(flat, DataType.DT_FLOAT, dims)
 
     def create_vector_int64(self, value: list[int]) -> TensorHolder:
@@ -209,6 +214,7 @@ class GraphBuilder(NotCopyable):
     def _integers(
         self, value: int | list[int], shape: list[int] | None, dtype: DataType
     ) -> TensorHolder:
+        self._check_open("create constant")
         flat, dims = _value_list(value, shape, int, "Value must be an integer or list of integers")
         if not dims and len(flat) == 1:
             return self._scalar(flat[0], dtype)
@@ -315,8 +321,7 @@ class GraphBuilder(NotCopyable):
 
     def _set_graph_attr(self, name: str, value: Any, cls: type, word: str) -> None:
         self._check_open("set graph attribute")
-        _check_attr(name, value, cls, word)
-        attrs.set_extra(self._func.attributes, name, value)
+        attrs.set_extra(self._func.attributes, name, _checked(name, value, cls, word))
 
     def set_tensor_attr_int64(self, tensor: TensorHolder, attr_name: str, value: int) -> None:
         self._set_tensor_attr(tensor, attr_name, value, int, "an integer")
@@ -332,7 +337,7 @@ class GraphBuilder(NotCopyable):
     ) -> None:
         self._check_open("set tensor attribute")
         _check_holder(tensor, "Tensor must be a TensorHolder")
-        _check_attr(name, value, cls, word)
+        value = _checked(name, value, cls, word)
         handle = tensor._handle
         port = handle.index if isinstance(handle, OpResult) else 0
         tensor._get_node_snapshot().set_output_attr(name, port, value)
@@ -351,8 +356,7 @@ class GraphBuilder(NotCopyable):
     ) -> None:
         self._check_open("set node attribute")
         _check_holder(tensor, "Tensor must be a TensorHolder")
-        _check_attr(name, value, cls, word)
-        tensor._get_node_snapshot().set_attr(name, value)
+        tensor._get_node_snapshot().set_attr(name, _checked(name, value, cls, word))
 
     def add_control_dependency(
         self, dst_tensor: TensorHolder, src_tensors: list[TensorHolder]
@@ -441,7 +445,9 @@ def _check_holder(value: object, message: str) -> None:
         raise TypeError(message)
 
 
-def _check_attr(name: object, value: object, cls: type, word: str) -> None:
+def _checked(name: object, value: Any, cls: type, word: str) -> Any:
+    """The value to store: a bool that is given for an integer is one."""
     attrs.check_key(name, "Attribute name")
     if not isinstance(value, cls):
         raise TypeError(f"Value must be {word}")
+    return int(value) if cls is int else value

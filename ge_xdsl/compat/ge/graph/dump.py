@@ -42,7 +42,8 @@ def save_air(func: FuncOp, path: Path) -> None:
         temporary.write_bytes(data)
         temporary.replace(path)
     except (OSError, ValueError) as error:
-        raise CompileError(f"{path}: {error}") from None
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise CompileError(f"{path}: {reason}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

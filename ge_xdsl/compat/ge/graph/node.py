@@ -16,7 +16,7 @@ from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, TensorDesc
 from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.nodes import Handle
 from ge_xdsl.dialects.ge.op import GeOp, extra_key, set_type
-from ge_xdsl.dialects.ge.types import is_tensor_type, tensor_of
+from ge_xdsl.dialects.ge.types import DataType, is_tensor_type, tensor_of
 
 
 class Node(NotCopyable):
@@ -169,7 +169,11 @@ class Node(NotCopyable):
     # Descriptions
 
     def get_input_desc(self, index: int) -> TensorDesc:
-        """The description of an input: one written to this port, else the producer's."""
+        """The description of an input: one written to this port, else the producer's.
+
+        The op of a graph that is being built has descriptions of its own, which say nothing until
+        shapes are inferred; so has an op whose results have no types yet.
+        """
         _check_index(index, "Input index")
         handle = self._live("inputs")
         if isinstance(handle, BlockArgument) and index == 0:
@@ -179,7 +183,10 @@ class Node(NotCopyable):
         if value is None:
             raise RuntimeError(f"Failed to get input desc for index {index}")
         assert isinstance(handle, Operation)
-        return _desc_of(handle.attributes.get(_desc_key(index), value.type))
+        written = handle.attributes.get(_desc_key(index))
+        if written is None and _is_untyped(handle):
+            return TensorDesc()
+        return _desc_of(value.type if written is None else written)
 
     def get_output_desc(self, index: int) -> TensorDesc:
         _check_index(index, "Output index")
@@ -228,6 +235,14 @@ def _desc_key(port: int) -> str:
 def _desc_of(attr: Attribute) -> TensorDesc:
     tensor = tensor_of(attr) if is_tensor_type(attr) else None
     return TensorDesc._create_from(tensor)
+
+
+def _is_untyped(op: Operation) -> bool:
+    """Whether no result of a node has an element type, as before shapes are inferred."""
+    return bool(op.results) and all(
+        is_tensor_type(result.type) and tensor_of(result.type).dtype == DataType.DT_UNDEFINED
+        for result in op.results
+    )
 
 
 def _type_of(desc: object) -> Attribute:

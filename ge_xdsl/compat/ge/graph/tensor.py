@@ -134,8 +134,8 @@ class Tensor(NotCopyable):
             raise ValueError("tensor has no data, expected values")
         if upstream_quirks():
             return _as_in_ge(self._array, self._data_type)
-        if self._array.dtype.kind == "V":  # ml_dtypes types: float is the exact wider type
-            return self._array.astype("float64").tolist()
+        if self._array.dtype.kind in "fV":  # V: ml_dtypes types, of which float64 is exact
+            return _as_written(self._array).tolist()
         return self._array.tolist()
 
     def to_device(self) -> Self:
@@ -175,6 +175,20 @@ def _as_in_ge(array: Array, dtype: DataType) -> Any:
     return _rounded(array.astype("float64").tolist())
 
 
+def _as_written(array: Array) -> Array:
+    """Floats as float64: those that six decimals give back are those decimals, as in GE.
+
+    So 0.1 of float32 reads as 0.1 and not as 0.10000000149011612; every other value is exact.
+    """
+    import numpy as np
+
+    exact = array.astype("float64")
+    with np.errstate(over="ignore", invalid="ignore"):
+        short = np.round(exact, 6)
+        same = short.astype(array.dtype) == array
+    return np.where(same & (short != 0), short, exact)
+
+
 def _rounded(value: Any) -> Any:
     if isinstance(value, list):
         return [_rounded(item) for item in cast("list[Any]", value)]
@@ -200,7 +214,11 @@ def _array_of_list(data: object, dtype: DataType, shape: Shape) -> Array:
     elif dtype == DataType.DT_DOUBLE:
         raise RuntimeError("DT_DOUBLE is not supported in python Tensor constructor")
     elif dtype not in _CONSTRUCTIBLE or dtype == DataType.DT_BOOL:
-        raise RuntimeError(f"Failed to create Tensor with data type: {dtype.name}")
+        name = getattr(dtype, "name", dtype)
+        raise RuntimeError(f"Failed to create Tensor with data type: {name}")
+    wrong = next((v for v in values if not hasattr(v, "__float__")), None)
+    if wrong is not None:
+        raise TypeError(f"data should be List of numbers, not of {type(wrong).__name__}")
     kind = numpy_dtype(dtype)
     if kind.kind in "iu":
         wrap = 1 << (8 * kind.itemsize)

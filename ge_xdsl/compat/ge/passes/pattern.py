@@ -64,8 +64,6 @@ class PatternInputs:
             "PatternInputs cannot be iterated because the input count is unknown; use inputs[:N]"
         )
 
-    __contains__ = None
-
     def created(self) -> list[TensorHolder]:
         """The inputs created so far, in index order."""
         return list(self._created)

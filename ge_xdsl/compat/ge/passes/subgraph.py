@@ -76,6 +76,7 @@ class SubgraphBoundary:
 
     def add_input(self, index: int, input: SubgraphInput) -> int:
         """Set input `index`; a failure status when it is set."""
+        _check_part(index, input, SubgraphInput)
         if index in self._inputs:
             return FAILED
         self._inputs[index] = input
@@ -83,6 +84,7 @@ class SubgraphBoundary:
 
     def add_output(self, index: int, output: SubgraphOutput) -> int:
         """Set output `index`; a failure status when it is set."""
+        _check_part(index, output, SubgraphOutput)
         if index in self._outputs:
             return FAILED
         self._outputs[index] = output
@@ -93,6 +95,13 @@ class SubgraphBoundary:
         inputs = _ordered("input", {i: part._value() for i, part in self._inputs.items()})
         outputs = _ordered("output", {i: part._value() for i, part in self._outputs.items()})
         return Boundary(inputs, outputs)
+
+
+def _check_part(index: object, part: object, cls: type) -> None:
+    if not isinstance(index, int) or index < 0:
+        raise TypeError("index must be a non-negative integer")
+    if not isinstance(part, cls):
+        raise TypeError(f"boundary part is {type(part).__name__}, expected a {cls.__name__}")
 
 
 def _ordered(word: str, values: dict[int, SSAValue | None]) -> list[SSAValue]:
