@@ -162,3 +162,24 @@ def test_camera_casts():
     assert_close(found, rounded(exact, F32), scale=4)
     found = run("ContinuationIndicator", time_step=3, batch_size=2)[0]
     np.testing.assert_array_equal(found, [[0, 0], [1, 1], [1, 1]])
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+def test_clip_by_attributes(dtype):
+    x = sample("any", (3, 4), dtype)
+    found = run("Clip", x, min=-1.0, max=2.0)[0]
+    assert_close(found, np.clip(x.astype(F64), -1, 2).astype(dtype))
+
+
+def test_bernoulli_per_element():
+    """0 and 1 are certain, the mean of many is the probability, and one seed gives one result."""
+    x = np.repeat(np.array([[0.0], [0.25], [0.75], [1.0]], F32), 4096, axis=1)
+    seed, offset = np.array(7, np.int64), np.array(0, np.int64)
+    (found,) = run("StatelessBernoulliV2", x, seed, offset)
+    np.testing.assert_allclose(found.mean(axis=1), [0, 0.25, 0.75, 1], atol=0.03)
+    np.testing.assert_array_equal(found, run("StatelessBernoulliV2", x, seed, offset)[0])
+    plain = run("StatelessBernoulli", np.array([4 * 4096], np.int64), np.array(0.25, F32), seed,
+                offset)[0]  # fmt: skip
+    np.testing.assert_array_equal(found[1], plain.reshape(4, 4096)[1])
+    other = run("StatelessBernoulliV2", x, seed, offset, dtype=2)[0]
+    np.testing.assert_array_equal(other, found.astype(np.int8))

@@ -171,6 +171,9 @@ FAMILIES: dict[str, str] = {
     "SequenceInsert SequenceErase SequenceLength ConcatFromSequence SplitToSequence",
     "recurrent_shapes": "DynamicRNNGrad DynamicRNNV2Grad DynamicGRUV2Grad DynamicAUGRUGrad RNN "
     "LSTM BasicRNNCell DynamicLSTMV2",
+    "packed": "Clip FullyConnectionCompress MatMulV2Compress AscendRequantS16 "
+    "DynamicQuantUpdateScatterV2 StatelessBernoulliV2 Bernoulli DropOutV3 "
+    "BasicGRUInplaceFillWindowCache BasicLSTMInplaceFillWindowCache",
     "static_shape": "SqueezeV2 UnsqueezeV2 ExpandD BroadcastToD TileD Permute ConfusionTransposeD "
     "ConfusionTranspose SplitVD PhonyConcat PhonySplit Copy",
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",

@@ -320,7 +320,7 @@ class DropOutGenMaskOp(_Seeded):
         return np.packbits(source.random(8 * count) < _probability(prob), bitorder="little")
 
 
-def below(words: Array, prob: float) -> Array:
+def below(words: Array, prob: float | Array) -> Array:
     """Whether the middle of each word's interval of 2^-32 lies below prob."""
     import numpy as np
 
