@@ -21,7 +21,7 @@ from ge.es.graph_builder import attr_scope, control_dependency_scope
 from ge.es.tensor_like import _flatten_and_infer_shape, _unflatten, resolve_builder
 from ge.graph import DataType, Format, Graph, Tensor
 
-from ge_xdsl.dialects.ge.prototypes import known_ops
+from ge_xdsl.dialects.ge.prototypes import known_ops, prototype_of
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.interpreters.ge import run_function
 
@@ -313,7 +313,26 @@ def test_signatures(function, expected):
     text = str(inspect.Signature(bare))
     assert text == expected
     assert function.__module__ == "ge.es.all"
-    assert function.__name__ in function.__doc__
+    names = ", ".join(signature.parameters)
+    assert function.__doc__.startswith(f"{function.__name__}({names}): a node of op type ")
+
+
+def test_documentation_of_a_function():
+    assert Split.__doc__.split("\n") == [
+        "Split(split_dim, x, y_num, num_split): a node of op type Split.",
+        "",
+        "Inputs:",
+        "    split_dim: DT_INT32",
+        f"    x: {', '.join(io.name for io in prototype_of('Split').inputs[1].dtypes)}",
+        "",
+        "Attributes:",
+        "    num_split: Int",
+        "",
+        "Results:",
+        f"    y: list, {', '.join(io.name for io in prototype_of('Split').outputs[0].dtypes)}",
+    ]
+    assert "\n    bias: optional, DT_FLOAT16, " in Conv2D.__doc__
+    assert "\n    data_format: String, 'NHWC' by default\n" in Conv2D.__doc__
 
 
 def test_every_known_op_has_a_function_in_all():

@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import itertools
 import sys
 from types import ModuleType
 
@@ -326,7 +327,9 @@ def loaded(monkeypatch):
         monkeypatch.setattr(_plugin_loader, "_iter_plugin_entry_points", lambda: list(entries))
         return _plugin_loader.load_all_plugins(), told
 
-    return load
+    yield load
+    for package, name in itertools.product(("ge.es", "ge_xdsl.compat.ge.es"), ("mine", "good")):
+        sys.modules.pop(f"{package}.{name}", None)
 
 
 MODULE = ModuleType("found_module")
@@ -338,6 +341,7 @@ MODULE = ModuleType("found_module")
 def test_what_a_plugin_may_give(loaded, value):
     modules, told = loaded(Entry("mine", value))
     assert modules["mine"].__name__ in ("found_module", "json")
+    assert sys.modules["ge.es.mine"] is modules["mine"]
     assert told == [("INFO", f"ES plugin 'mine' loaded: {modules['mine'].__name__}")]
 
 
@@ -401,6 +405,9 @@ def test_the_package_knows_its_modules(tmp_path):
 
     package._add("math", MODULE)
     assert package.math is not MODULE
+    _plugin_loader._publish("math", MODULE)
+    assert sys.modules["ge.es.math"] is package.math
+    _plugin_loader._publish("plugged", MODULE)
     package._add("plugged", MODULE)
     try:
         assert package.plugged is MODULE
@@ -410,7 +417,8 @@ def test_the_package_knows_its_modules(tmp_path):
     finally:
         del package.op_modules["plugged"], package.plugged
         package.__all__.remove("plugged")
-        sys.modules.pop("ge.es.plugged")
+        for name in ("ge.es.plugged", "ge_xdsl.compat.ge.es.plugged"):
+            assert sys.modules.pop(name) is MODULE
 
 
 def test_a_graph_has_no_netoutput_before_it_is_built():

@@ -13,6 +13,7 @@ import pytest
 from ge_xdsl.compat.stubs import stub_files, write_stubs
 
 PROJECT = Path(__file__).parents[2]
+EVERY_API = Path(__file__).with_name("every_api.py")
 
 
 @pytest.fixture(scope="module")
@@ -81,6 +82,17 @@ def pyright(folder, *files):
     ]
 
 
+def test_every_name_is_there():
+    """The file that pyright checks loads as a pass file; it runs nothing that it defines."""
+    code = (
+        "from ge_xdsl.passes.loader import activate, load_entry\n"
+        "from ge_xdsl.passes.registry import registered\n"
+        f"activate()\nload_entry({str(EVERY_API)!r})\nprint([p.name for p in registered()])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("['A', 'B', 'C', 'D']\n", "")
+
+
 BAD = """
 from ge.es.math import MatMul, Nope
 from ge.es import TensorHolder
@@ -97,6 +109,7 @@ def typed(x: TensorHolder) -> int:
 
 def test_pyright_accepts_the_examples_and_finds_mistakes(stubs):
     examples = sorted((PROJECT / "examples" / "passes").glob("*.py"))
+    examples.append(EVERY_API)
     for path in examples:
         shutil.copy(path, stubs / path.name)
     (stubs / "bad.py").write_text(BAD)

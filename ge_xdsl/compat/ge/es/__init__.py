@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from types import ModuleType
 from typing import cast
 
@@ -52,8 +51,6 @@ def _add(name: str, module: ModuleType) -> None:
     op_modules[name] = module
     globals()[name] = module
     _exported.append(name)
-    for prefix in (__name__, "ge.es"):
-        sys.modules.setdefault(f"{prefix}.{name}", module)
 
 
 for _name, _module in _load_all_plugins().items():

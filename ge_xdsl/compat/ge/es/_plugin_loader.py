@@ -15,6 +15,7 @@ from typing import Any, cast
 
 GROUP = "ge.es.plugins"
 LABEL = "ge.es._plugin_loader"
+PACKAGE = "ge_xdsl.compat.ge.es"
 
 _CALLS = 16
 """Most callables that may give each other before one gives a module."""
@@ -27,7 +28,7 @@ def debug_print(level: str, message: str, *args: object) -> None:
 
 
 def load_all_plugins() -> dict[str, ModuleType]:
-    """Load every plugin; name -> module. Never raises."""
+    """Load every plugin and make it importable as `ge.es.<name>`; name -> module. Never raises."""
     found: dict[str, ModuleType] = {}
     for entry in _iter_plugin_entry_points():
         name = getattr(entry, "name", None)
@@ -45,8 +46,16 @@ def load_all_plugins() -> dict[str, ModuleType]:
         ) as error:  # a plugin is foreign code: whatever it raises is its own failure
             debug_print("ERROR", "ES plugin '%s' failed: %s", name, error)
         else:
+            _publish(name, found[name])
             debug_print("INFO", "ES plugin '%s' loaded: %s", name, found[name].__name__)
     return found
+
+
+def _publish(name: str, module: ModuleType) -> None:
+    """Make a plugin importable, unless there is an op module of its name."""
+    if f"{PACKAGE}.{name}" not in sys.modules:
+        for package in (PACKAGE, "ge.es"):
+            sys.modules.setdefault(f"{package}.{name}", module)
 
 
 def _iter_plugin_entry_points() -> list[Any]:

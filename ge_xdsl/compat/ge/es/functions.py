@@ -30,6 +30,7 @@ from ge_xdsl.compat.ge.graph.tensor import Tensor
 from ge_xdsl.dialects.ge.nodes import outputs
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec, Io, encode
+from ge_xdsl.dialects.ge.prototypes import prototype_of
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.passes.registry import current_run
 
@@ -207,9 +208,39 @@ def make_function(cls: type[GeOp]) -> tuple[OpFunction, type | None]:
         return build(call, call.bind(args, kwargs))
 
     function.__name__ = function.__qualname__ = call.op_type
-    function.__doc__ = f"Add a {call.op_type} node: {call.op_type}{call.signature}"
+    function.__doc__ = _documentation(call)
     function.__signature__ = call.signature  # pyright: ignore[reportFunctionMemberAccess]
     return function, call.output_class
+
+
+def _documentation(call: OpCall) -> str:
+    """The docstring of an op's function: its call, its inputs, attributes and results."""
+    proto = call.cls.prototype
+    names = ", ".join(call.signature.parameters)
+    parts = [f"{call.op_type}({names}): a node of op type {call.op_type}."]
+    groups = {
+        "Inputs": _io_lines(call, call.inputs, proto.inputs),
+        "Attributes": [f"{name}: {_attr_text(spec)}" for name, spec in call.attrs.items()],
+        "Results": _io_lines(call, call.output_names(), proto.outputs),
+    }
+    parts += ["\n    ".join([f"{title}:", *lines]) for title, lines in groups.items() if lines]
+    return "\n\n".join(parts)
+
+
+def _io_lines(call: OpCall, names: Sequence[str], ios: Sequence[Io]) -> list[str]:
+    """A line per input or output, with the element types of the prototype table."""
+    listed = prototype_of(call.op_type)
+    known = {io.name: io.dtypes for io in (*listed.inputs, *listed.outputs)} if listed else {}
+    lines: list[str] = []
+    for name, io in zip(names, ios, strict=True):
+        dtypes = ", ".join(dtype.name for dtype in known.get(io.name, io.dtypes))
+        kind = {"required": "", "optional": "optional, ", "dynamic": "list, "}[io.kind]
+        lines.append(f"{name}: {kind}{dtypes or 'any data type'}")
+    return lines
+
+
+def _attr_text(spec: AttrSpec) -> str:
+    return spec.kind if spec.required else f"{spec.kind}, {_default(spec)!r} by default"
 
 
 def build(call: OpCall, given: Mapping[str, Any]) -> Any:
