@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from pathlib import Path
 
@@ -15,7 +14,7 @@ FILES = {
 }
 """Form -> how its files start, and their ending."""
 
-_COUNTERS = {form: itertools.count() for form in FILES}
+_COUNTERS = dict.fromkeys(FILES, 0)
 """Each form counts the files it wrote by itself, from 0."""
 
 _NAME_LIMIT = 255
@@ -57,7 +56,7 @@ def write_dump(text: str, form: str, suffix: str, graph: int = 0) -> Path:
     place = folder()
     clean = "".join(c if c.isalnum() or c in "._-" else "_" for c in suffix)
     tail = f"_{clean}" if clean else ""
-    stem = f"{prefix}_{next(_COUNTERS[form]):08d}_graph_{graph}{tail}"
+    stem = f"{prefix}_{_COUNTERS[form]:08d}_graph_{graph}{tail}"
     path = place / f"{stem[: _NAME_LIMIT - len(ending) - 1]}.{ending}"
     try:
         place.mkdir(parents=True, exist_ok=True)
@@ -66,4 +65,5 @@ def write_dump(text: str, form: str, suffix: str, graph: int = 0) -> Path:
             file.write(text)
     except OSError as error:
         raise OSError(error.errno, error.strerror or str(error), str(path)) from None
+    _COUNTERS[form] += 1
     return path

@@ -50,17 +50,24 @@ class GeCustomPassesPass(ModulePass):
                 run_stage(func, stage, session_of(ctx), self.only)
 
 
-def run_stage(func: FuncOp, stage: str, session: Session, only: str = "") -> list[str]:
+def run_stage(
+    func: FuncOp, stage: str, session: Session, only: str = "", changed: list[str] | None = None
+) -> list[str]:
     """Run a stage's passes on one graph; the names of those that changed it.
 
-    Raises PassError for a pass that fails, with the graph as before that pass.
+    Raises PassError for a pass that fails, with the graph as before that pass; `changed` has then
+    got the names of those before it.
     """
+    changed = [] if changed is None else changed
     run = StageRun(session, stage)
     switches = Switches.of(session)
     found = [p for p in registry.passes_of(stage) if only in ("", p.name)]
     enabled = [p for p in found if switches.is_on(p.name)]
     runners = [(p, _opened(p, run)) for p in enabled]
-    return [p.name for p, runner in runners if _run_pass(p, runner, func, run)]
+    for user_pass, runner in runners:
+        if _run_pass(user_pass, runner, func, run):
+            changed.append(user_pass.name)
+    return changed
 
 
 def _opened(user_pass: UserPass, run: StageRun) -> Runner:

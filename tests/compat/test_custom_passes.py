@@ -677,8 +677,14 @@ def test_a_stage_runs_on_a_graph():
 def test_a_stage_that_fails_reports_it():
     define(p=relu, replacement=lambda self, match: raises())
     report = run_stage(api_graph(), BEFORE)
-    assert (report.status, report.changed) == (4294967295, ())
+    assert (report.status, report.changed) == (4294967295, [])
     assert "replacement at ge.Relu 'Relu_0' raised KeyError" in report.messages[0]
+    define("A", p=relu, replacement=lambda self, inputs, context: inputs[0] + 1.0)
+    define("B", base=FusionBasePass, run=lambda self, graph, context: False)
+    graph = api_graph()
+    assert (report := run_stage(graph, BEFORE)).status == 4294967295
+    assert report.changed == ["A"], "a pass that ran well before another fails stays done"
+    assert "Add" in [n.type for n in graph.get_direct_nodes()]
     with pytest.raises(UsageError, match="stage is 'x', expected one of"):
         run_stage(api_graph(), "x")
     taken = api_graph()

@@ -182,7 +182,9 @@ def register_op(*, op_type: str, mutates_args: Iterable[str] = ()) -> Callable[[
 
     Parameters by position are the inputs (`Tensor`, `Tensor | None`, `list[Tensor]`), those by
     keyword the attributes, with their defaults; the return annotation says the outputs. The
-    function is called with `TensorDesc`s and returns those of the outputs.
+    function is called with `TensorDesc`s and returns those of the outputs. `mutates_args` names the
+    inputs that the op writes: any op of a user's own counts as one that may write memory, so it is
+    neither merged nor removed, with or without it.
     """
     _check_op_type(op_type, "register_op")
     mutated = tuple(mutates_args)

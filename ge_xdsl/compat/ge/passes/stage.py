@@ -24,7 +24,7 @@ class StageReport:
     status: int
     """0 when every pass ran well, also when none changed anything."""
     changed: Sequence[str]
-    """The passes that changed the graph, in order."""
+    """The passes that changed the graph, in order; those before one that failed stay done."""
     statistics: Any
     messages: Sequence[str]
     """Warnings, and the error of the pass that failed."""
@@ -45,10 +45,10 @@ def run_stage(
         raise UsageError(f"stage is '{stage}', expected one of {', '.join(STAGES)}")
     statistics = Statistics()
     session = Session(options=dict(options or {}), recorders=[statistics])
-    changed: Sequence[str] = ()
+    changed: list[str] = []
     status = SUCCESS
     try:
-        changed = run_passes(func, stage, session, only)
+        run_passes(func, stage, session, only, changed)
     except PassError as error:
         status = FAILED
         session.messages.append(error.render())
