@@ -6,7 +6,7 @@ change. Restoring puts the very same ops back; what the pass added is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -45,8 +45,11 @@ class GraphRecord:
         added = [op for record in self._blocks for op in record.clear() if op not in known]
         for op in added:
             op.drop_all_references()
+        again: dict[SSAValue, SSAValue] = {}
         for record in self._blocks:
-            record.fill()
+            again |= record.add_arguments()
+        for record in self._blocks:
+            record.fill(again)
 
 
 class _BlockRecord:
@@ -55,7 +58,7 @@ class _BlockRecord:
     def __init__(self, block: Block) -> None:
         self.block = block
         self.region = block.parent
-        self.arg_types = [arg.type for arg in block.args]
+        self.args = [(arg, arg.type) for arg in block.args]
         self.entries = [
             (op, operands_of(op), _types(op), dict(op.properties), dict(op.attributes))
             for op in block.ops
@@ -80,12 +83,20 @@ class _BlockRecord:
             self.block.detach_op(op)
         return found
 
-    def fill(self) -> None:
-        """Put the recorded ops back."""
-        for arg, attr in zip(self.block.args, self.arg_types, strict=True):
-            set_type(arg, attr)
+    def add_arguments(self) -> dict[SSAValue, SSAValue]:
+        """Give the block an argument for each that was removed: the removed one -> the new one."""
+        again: dict[SSAValue, SSAValue] = {}
+        for index, (arg, attr) in enumerate(self.args):
+            if index < len(self.block.args) and self.block.args[index] is arg:
+                set_type(arg, attr)
+            else:
+                again[arg] = self.block.insert_arg(attr, index)
+        return again
+
+    def fill(self, again: Mapping[SSAValue, SSAValue]) -> None:
+        """Put the recorded ops back, reading the new arguments in place of removed ones."""
         for op, operands, types, properties, attributes in self.entries:
-            op.operands = operands
+            op.operands = [again.get(v, v) for v in operands] if again else operands
             op.properties = properties
             op.attributes = attributes
             for value, attr in zip(op.results, types, strict=True):

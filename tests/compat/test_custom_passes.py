@@ -26,6 +26,7 @@ from ge.passes import (
 
 from ge_xdsl.compat.ge.passes.stage import run_stage
 from ge_xdsl.dialects.ge.graph import main_function, verify
+from ge_xdsl.dialects.ge.names import input_names
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError, PassError, UsageError
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
@@ -456,6 +457,36 @@ def test_a_pass_edits_the_live_graph():
     module = parse_module(RELUS)
     run(module)
     assert op_types(module) == ["Relu", "Abs"]
+    verify(module)
+
+
+@pytest.mark.parametrize("status", [0, False], ids=["kept", "undone"])
+def test_a_pass_removes_graph_inputs(status):
+    """What a failed pass removed is there again, with its place, its name and its readers."""
+
+    def cut(self, graph, context):
+        for name in ("sum", "a", "b"):
+            graph.remove_node(graph.find_node_by_name(name))
+        graph.add_data_edge(graph.find_node_by_name("c"), 0, graph.find_node_by_name("r"), 0)
+        return status
+
+    define(base=FusionBasePass, run=cut)
+    module = parse_module(
+        f"""func.func @main(%a: {T}, %b: tensor<2xf32>, %c: {T}) -> ({T}, {T}) {{
+  %sum = ge.Add(%a, %b) : ({T}, {T}) -> {T}
+  %r = ge.Relu(%sum) : ({T}) -> {T}
+  func.return %r, %c : {T}, {T}
+}}"""
+    )
+    before = module_text(module)
+    if status is False:
+        with pytest.raises(PassError, match="run returned False"):
+            run(module)
+        assert module_text(module) == before
+    else:
+        run(module)
+        assert op_types(module) == ["Relu"]
+        assert input_names(main_function(module)) == ["c"]
     verify(module)
 
 

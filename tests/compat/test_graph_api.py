@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from ge.es import GraphBuilder
 from ge.es.all import ConcatV2, Const, Conv2D, Identity, If, MatMul, Relu, Split
+from ge.es.graph_builder import InputType
 from ge.graph import DataType, Format, Graph, Node, Placement, Shape, Tensor, TensorDesc
 from ge.utils import GeUtils
 
@@ -281,6 +282,53 @@ def test_edits_and_what_they_leave_open():
     assert add.get_out_data_nodes_and_port_indexes(0) == []
 
 
+def test_a_graph_input_is_removed_with_what_is_kept_for_it():
+    builder = GraphBuilder("g")
+    a = builder.create_input(0, name="a", shape=[1])
+    b = builder.create_input(1, name="b", shape=[2], type_str=InputType.REF_DATA)
+    c = builder.create_input(2, name="c", shape=[3])
+    for index, tensor in enumerate((a, b, c)):
+        builder.set_node_attr_int64(tensor, "mark", index)
+    builder.add_control_dependency(b, [a])
+    graph = builder.build_and_reset([Identity(a), b, Identity(c)])
+    graph.remove_node(node(graph, "a"))
+    assert [n.name for n in graph.get_direct_nodes()][:2] == ["b", "c"]
+    found = [node(graph, name) for name in "bc"]
+    assert [n.get_attr("index") for n in found] == [0, 1]
+    assert [n.get_attr("mark") for n in found] == [1, 2]
+    assert [n.type for n in found] == ["RefData", "Data"]
+    assert found[0].get_in_control_nodes() == []
+    with pytest.raises(RuntimeError, match="Failed to get input data node for index 0"):
+        node(graph, "Identity_0").get_in_data_nodes_and_port_indexes(0)
+    graph.remove_node(node(graph, "Identity_0"))
+    graph.remove_edge(found[0], 0, node(graph, "NetOutput_g"), 1)
+    graph.add_data_edge(found[0], 0, node(graph, "NetOutput_g"), 0)
+    func = graph._handle.parent_op()
+    assert [kind.get_shape() for kind in func.function_type.inputs] == [(2,), (3,)]
+
+
+def test_an_input_of_a_subgraph_stays():
+    builder = GraphBuilder("g")
+    cond, x = builder.create_inputs(2)
+    branches = []
+    for name in ("then", "else"):
+        inner = GraphBuilder(name)
+        branches.append(inner.build_and_reset([inner.create_input(0)]))
+    graph = builder.build_and_reset(If(cond, [x], 1, *branches))
+    inner = graph.get_subgraph("then")
+    with pytest.raises(RuntimeError, match="Failed to remove Node input_0 from Graph then"):
+        inner.remove_node(node(inner, "input_0"))
+
+
+def test_the_index_of_an_input_is_its_place():
+    graph = small()
+    data = node(graph, "input_0")
+    data.set_attr("index", 0)
+    with pytest.raises(RuntimeError, match="Failed to set attribute 'index': input 0 is by place"):
+        data.set_attr("index", 3)
+    assert data.get_attr("index") == 0
+
+
 def test_an_optional_input_is_connected_and_cut():
     builder = GraphBuilder()
     x, y, b = builder.create_inputs(3)
@@ -315,9 +363,9 @@ def test_control_edges():
         (lambda g: g.find_node_by_name("q"), RuntimeError, "Failed to find Node name q"),
         (lambda g: g.remove_node(1), TypeError, "node must be a Node"),
         (
-            lambda g: g.remove_node(node(g, "input_0")),
+            lambda g: g.remove_node(node(g, "NetOutput_small")),
             RuntimeError,
-            "Failed to remove Node input_0",
+            "Failed to remove Node NetOutput_small from Graph small",
         ),
         (lambda g: g.get_subgraph(1), TypeError, "name must be a string"),
         (

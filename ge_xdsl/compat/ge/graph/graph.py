@@ -9,7 +9,7 @@ from enum import Enum
 from pathlib import Path
 from typing import Any, Self, cast
 
-from xdsl.dialects.builtin import FunctionType, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
@@ -19,7 +19,13 @@ from ge_xdsl.compat.ge.graph.node import Node, handle_behind, node_of
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable
 from ge_xdsl.dialects.ge import nodes as ports
 from ge_xdsl.dialects.ge.data import ControlEdgeOp, UnconnectedOp
-from ge_xdsl.dialects.ge.names import set_string_list, string_list
+from ge_xdsl.dialects.ge.names import (
+    INPUT_DIMS,
+    INPUT_NAMES,
+    input_names,
+    set_string_list,
+    string_list,
+)
 from ge_xdsl.dialects.ge.nodes import Handle, graph_name, sub_blocks
 from ge_xdsl.errors import CompileError
 
@@ -131,17 +137,27 @@ class Graph(NotCopyable):
     # Edits
 
     def remove_node(self, node: Node) -> None:
-        """Drop a node and its edges; what read it is left unconnected."""
+        """Drop a node and its edges; what read it is left unconnected.
+
+        The inputs behind a removed input move down by one. Raises RuntimeError for a node of
+        another graph, the outputs, and an input of a subgraph, which its op feeds.
+        """
         handle = self._member(node, "node must be a Node")
-        if handle is None or isinstance(handle, BlockArgument) or ports.is_terminator(handle):
+        owner = self._owner_op("nodes")
+        inner = isinstance(handle, BlockArgument) and not isinstance(owner, FuncOp)
+        if handle is None or inner or ports.is_terminator(handle):
             raise RuntimeError(f"Failed to remove Node {node.name} from Graph {self.name}")
         for outgoing in (True, False):
             for edge in ports.control_edges(handle, outgoing):
                 _erase(edge)
-        fed = [pair for value in handle.results for pair in ports.consumers(value)]
+        fed = [pair for value in ports.outputs(handle) for pair in ports.consumers(value)]
         for op, port in [(op, ports.port_of_operand(op, index)) for op, index in fed]:
             ports.set_input_slot(op, port, None)
-        _erase(handle)
+        if isinstance(handle, Operation):
+            _erase(handle)
+        elif isinstance(owner, FuncOp):
+            _erase_input(owner, handle)
+        self._refresh()
 
     def add_data_edge(
         self, src_node: Node, src_port_index: int, dst_node: Node, dst_port_index: int
@@ -374,6 +390,22 @@ def _erase(op: Operation) -> None:
     op.erase()
     for value in fed:
         _drop_placeholder(value)
+
+
+def _erase_input(func: FuncOp, arg: BlockArgument) -> None:
+    """Take a graph input that nothing reads off its function, with what is kept for it."""
+    index, names = arg.index, input_names(func)
+    for key, listed in (
+        (INPUT_NAMES, names),
+        (INPUT_DIMS, string_list(func, INPUT_DIMS)),
+        (ports.INPUT_TYPES, string_list(func, ports.INPUT_TYPES)),
+    ):
+        if index < len(listed):
+            set_string_list(func, key, [*listed[:index], *listed[index + 1 :]])
+    if func.arg_attrs is not None:
+        kept = func.arg_attrs.data
+        func.arg_attrs = ArrayAttr([*kept[:index], *kept[index + 1 :]])
+    arg.block.erase_arg(arg)
 
 
 def _drop_placeholder(value: SSAValue) -> None:

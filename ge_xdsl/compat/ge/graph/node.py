@@ -119,8 +119,10 @@ class Node(NotCopyable):
             attrs.set_op_attribute(handle, key, value)
         elif isinstance(handle, Operation):
             attrs.set_extra(handle.attributes, key, value)
-        else:
+        elif key != "index":
             _set_argument_attr(handle, key, attrs.attribute_of(value, key))
+        elif value != handle.index:
+            raise RuntimeError(f"Failed to set attribute 'index': input {handle.index} is by place")
 
     def _attribute(self, key: str) -> Attribute | None:
         handle = self._live("attributes")
