@@ -16,6 +16,7 @@ from inspect import currentframe
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from ge_xdsl.cli.failures import report
 from ge_xdsl.errors import one_line
 
 if TYPE_CHECKING:
@@ -66,20 +67,29 @@ class GeLog:
             return
         now = datetime.now(UTC).astimezone()
         stamp = f"{now:%Y-%m-%d-%H:%M:%S}.{now.microsecond // 1000:03}.{now.microsecond % 1000:03}"
+        stream = self._stream()
+        if stream is None:
+            return
         head = f"[{LEVELS[level].upper()}] GE({os.getpid()},pyatc):{stamp}"
         print(
             f"{head} [{_caller()}]{threading.get_native_id()} {place}: {one_line(text)}",
-            file=self._stream(),
+            file=stream,
         )
 
-    def _stream(self) -> TextIO:
+    def _stream(self) -> TextIO | None:
+        """Where lines go; None, with one warning, where no file can be made."""
         if self.prints:
             return self.stdout
         if self.file is None:
             folder = self.root / "debug" / "plog"
-            folder.mkdir(parents=True, exist_ok=True)
             name = f"plog-{os.getpid()}_{datetime.now(UTC):%Y%m%d%H%M%S%f}.log"
-            self.file = (folder / name).open("w", encoding="utf-8")
+            try:
+                folder.mkdir(parents=True, exist_ok=True)
+                self.file = (folder / name).open("w", encoding="utf-8")
+            except OSError as error:
+                self.level = NOTHING
+                reason = (error.strerror or str(error)).lower()
+                report(f"warning: log {error.filename} is not written: {reason}")
         return self.file
 
     def close(self) -> None:

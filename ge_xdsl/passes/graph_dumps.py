@@ -73,12 +73,16 @@ class DumpPlan:
 
 
 class GraphDumps:
-    """Writes the dumps of one compile; what cannot be written is told as a warning."""
+    """Writes the dumps of one compile; what cannot be written is told as a warning.
+
+    Where the file system refuses one dump the rest are not tried.
+    """
 
     def __init__(self, plan: DumpPlan, session: Session) -> None:
         self.plan = plan
         self.session = session
         self.done: set[str] = set()
+        self.stopped = False
 
     def before(self, item: ModulePass, module: ModuleOp) -> None:
         """The dump before the first pass."""
@@ -101,10 +105,11 @@ class GraphDumps:
         if name in self.done:
             return
         self.done.add(name)
-        if not self.plan.takes(name):
+        if self.stopped or not self.plan.takes(name):
             return
         for form in self.plan.forms:
-            self._write(name, form, module)
+            if not self.stopped:
+                self._write(name, form, module)
 
     def _write(self, name: str, form: str, module: ModuleOp) -> None:
         try:
@@ -116,6 +121,7 @@ class GraphDumps:
         except OSError as error:
             reason = (error.strerror or str(error)).lower()
             self.session.warn(f"graph dump {error.filename} is not written: {reason}")
+            self.stopped = True
 
 
 def watch_graphs(manager: PassManager, session: Session) -> None:

@@ -395,6 +395,18 @@ def test_errors_are_told_on_standard_error(capsys):
     _plugin_loader.debug_print("INFO", "loaded %s", "x")
     _plugin_loader.debug_print("ERROR", "lost %s", "y")
     assert capsys.readouterr() == ("", "[ERROR] [ge.es._plugin_loader] lost y\n")
+    _plugin_loader.debug_print("WARNING", "100% lost", "z", 1)
+    assert capsys.readouterr().err == "[WARNING] [ge.es._plugin_loader] 100% lost z 1\n"
+
+
+def test_entry_points_that_cannot_be_listed(monkeypatch, capsys):
+    def fail(**_):
+        raise RuntimeError("metadata is broken")
+
+    monkeypatch.setattr(_plugin_loader, "entry_points", fail)
+    assert _plugin_loader.load_all_plugins() == {}
+    text = "[ERROR] [ge.es._plugin_loader] ES plugins cannot be listed: metadata is broken\n"
+    assert capsys.readouterr() == ("", text)
 
 
 def test_the_package_knows_its_modules(tmp_path):

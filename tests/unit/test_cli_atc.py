@@ -249,14 +249,16 @@ def test_dumps_of_the_library(folder, monkeypatch):
     assert "Node[type=Square]" in (folder / name).read_text()
 
 
-def test_dumps_that_cannot_be_written(folder, capsys, monkeypatch):
+@pytest.mark.parametrize(("level", "first"), [("3", "Build"), ("", "PreRunBegin")])
+def test_dumps_that_cannot_be_written(folder, capsys, monkeypatch, level, first):
+    """One warning, whatever the number of dumps."""
     monkeypatch.setenv("DUMP_GE_GRAPH", "1")
-    monkeypatch.setenv("DUMP_GRAPH_LEVEL", "3")
-    monkeypatch.setenv("DUMP_GRAPH_FORMAT", "readable")
+    monkeypatch.setenv("DUMP_GRAPH_LEVEL", level)
     monkeypatch.setenv("DUMP_GRAPH_PATH", str(folder / "m.onnx"))
     code, _, err = pyatc(capsys)
     assert code == 0
-    assert re.fullmatch(r"warning: graph dump \S+_Build.txt is not written: not a directory\n", err)
+    name = rf"ge_proto_\d{{8}}_graph_0_{first}\.txt"
+    assert re.fullmatch(rf"warning: graph dump \S+/{name} is not written: not a directory\n", err)
 
 
 # Logs
@@ -296,6 +298,19 @@ def test_log_in_a_file(folder, capsys):
     ((level, text),) = log_lines(path.read_text())
     assert level == "ERROR"
     assert text in err
+
+
+@pytest.mark.parametrize(("arguments", "code"), [((), 0), (("--out_nodes=no:0",), 1)])
+def test_a_log_that_cannot_be_written(folder, capsys, monkeypatch, arguments, code):
+    """One warning; the compile goes on, and what makes it fail is told as without a log."""
+    assert pyatc(capsys, *arguments)[0] == code
+    monkeypatch.setenv("ASCEND_PROCESS_LOG_PATH", str(folder / "m.onnx"))
+    monkeypatch.setenv("ASCEND_GLOBAL_LOG_LEVEL", "0")
+    found, _, err = pyatc(capsys, *arguments)
+    assert found == code
+    first, *rest = err.splitlines()
+    assert re.fullmatch(r"warning: log \S+/debug/plog is not written: not a directory", first)
+    assert len(rest) == code, "the error, if there is one"
 
 
 def test_no_log_unless_asked_for(folder, capsys):

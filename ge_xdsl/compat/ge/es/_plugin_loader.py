@@ -22,15 +22,28 @@ _CALLS = 16
 
 
 def debug_print(level: str, message: str, *args: object) -> None:
-    """Tell an outcome on standard error; a success is told by nothing."""
-    if level != "INFO":
-        print(f"[{level}] [{LABEL}] {message % args if args else message}", file=sys.stderr)
+    """Tell an outcome on standard error; a success is told by nothing.
+
+    Arguments fill the `%` of the message; what it has no place for follows it.
+    """
+    if level == "INFO":
+        return
+    try:
+        text = message % args if args else message
+    except TypeError:
+        text = " ".join([message, *map(str, args)])
+    print(f"[{level}] [{LABEL}] {text}", file=sys.stderr)
 
 
 def load_all_plugins() -> dict[str, ModuleType]:
     """Load every plugin and make it importable as `ge.es.<name>`; name -> module. Never raises."""
     found: dict[str, ModuleType] = {}
-    for entry in _iter_plugin_entry_points():
+    try:
+        entries = _iter_plugin_entry_points()
+    except Exception as error:  # metadata of foreign packages may be anything
+        debug_print("ERROR", "ES plugins cannot be listed: %s", error)
+        return found
+    for entry in entries:
         name = getattr(entry, "name", None)
         if not name:
             debug_print("WARNING", "ES plugin without a name is left out: %s", entry)
