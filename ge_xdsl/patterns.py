@@ -26,7 +26,7 @@ from typing import Any, TypeVar, get_args
 from xdsl.ir import SSAValue
 
 from ge_xdsl.pattern.extended import ATTRIBUTE, Constants, ExtendedMatch, Matching, Policy
-from ge_xdsl.pattern.marks import Mark, add_mark, dtypes_of, shape_of
+from ge_xdsl.pattern.marks import Mark, add_mark, dtypes_of, rank_of, shape_of
 from ge_xdsl.pattern.match import Match
 
 __all__ = ["Matching", "bind", "exposed", "matching", "optional", "variadic", "where"]
@@ -34,12 +34,12 @@ __all__ = ["Matching", "bind", "exposed", "matching", "optional", "variadic", "w
 C = TypeVar("C", bound=type)
 T = TypeVar("T")
 
-_value_of: Callable[[Any], SSAValue] = attrgetter("_handle")
+_handle_of: Callable[[Any], SSAValue] = attrgetter("_handle")
 _match_of: Callable[[Any], Match | None] = attrgetter("_match")
 
 
 def matching(
-    *,
+    *unnamed: object,
     commutative: bool = False,
     through_copies: bool = False,
     through: Sequence[str] = (),
@@ -62,21 +62,53 @@ def matching(
     stays beside the replacement ("duplicate", reported with what is computed twice), or is one
     more output, behind the pattern's own, that the replacement has to give ("expose").
     `finite`: `--verify-rewrites` tries the rules on no NaN and no infinity.
-    Raises ValueError for another word, or for `ulps` that nothing would use.
+    Raises ValueError for another word or type, for `ulps` that nothing would use, and without
+    parentheses.
     """
-    _check_word("constants", constants, get_args(Constants))
-    _check_word("boundary", boundary, get_args(Policy))
-    if ulps < 0 or (ulps and constants != "value"):
-        raise ValueError(f"ulps is {ulps}, expected 0 or more, with constants='value'")
-    if isinstance(through, str):
-        raise ValueError(f"through is '{through}', expected a list of op types")
-    found = Matching(commutative, through_copies, tuple(through), constants, ulps, boundary, finite)
+    if unnamed:
+        raise ValueError("matching() takes only named options, expected @matching(name=...)")
+    found = Matching(
+        commutative, through_copies, tuple(_op_types(through)), constants, ulps, boundary, finite
+    )
+    _check(found)
 
     def decorate(cls: C) -> C:
         setattr(cls, ATTRIBUTE, found)
         return cls
 
     return decorate
+
+
+def _op_types(through: Sequence[str]) -> Sequence[str]:
+    _check_type("through", through, (list, tuple), "a list of op types")
+    for item in through:
+        _check_type("an entry of through", item, str, "an op type")
+    return through
+
+
+def _check(options: Matching) -> None:
+    """Raise ValueError for an option of a wrong type, another word, or one without use."""
+    for name in ("commutative", "through_copies", "finite"):
+        _check_type(name, getattr(options, name), bool, "True or False")
+    _check_word("constants", options.constants, get_args(Constants))
+    _check_word("boundary", options.boundary, get_args(Policy))
+    ulps = options.ulps
+    _check_type("ulps", ulps, int, "a number")
+    if ulps < 0 or (ulps and options.constants != "value"):
+        raise ValueError(f"ulps is {ulps}, expected 0 or more, with constants='value'")
+
+
+def _check_type(name: str, value: object, kind: type | tuple[type, ...], wanted: str) -> None:
+    if not isinstance(value, kind):
+        raise ValueError(f"{name} is {value!r}, expected {wanted}")
+
+
+def _value_of(tensor: object) -> SSAValue:
+    """The tensor behind what a pattern was given. Raises ValueError for what is none."""
+    try:
+        return _handle_of(tensor)
+    except AttributeError:
+        raise ValueError(f"is given {tensor!r}, expected a tensor of the pattern") from None
 
 
 def _check_word(name: str, value: str, known: Sequence[str]) -> None:
@@ -98,9 +130,10 @@ def where(
     `dtype`: its element type, or several: `DataType`, "DT_FLOAT16", "float16" or "f16". `shape`:
     -1 stands for any size. Every other keyword names an attribute of the tensor's node: a value,
     a set of values, or a test `lambda value: ...`. A tensor whose type is not known yet does not
-    fit. Raises ValueError for an unknown type or attribute.
+    fit. Raises ValueError for an unknown type or attribute, or for what is no rank or shape.
     """
-    add_mark(_value_of(tensor), Mark(dtypes_of(dtype), rank, shape_of(shape), attrs))
+    mark = Mark(dtypes_of(dtype), rank_of(rank), shape_of(shape), attrs)
+    add_mark(_value_of(tensor), mark)
     return tensor
 
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from math import prod
+from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.ge.op import GeOp, constant_of
-from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, tensor_of
+from ge_xdsl.dialects.ge.op import GeOp, constant_of, set_type
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, tensor_of
 from ge_xdsl.pattern import exact
 from ge_xdsl.pattern.exact import Inexact
 from ge_xdsl.pattern.graph import is_constant
-from ge_xdsl.pattern.samples import RANDOM, SIZES, NotChecked, sample
+from ge_xdsl.pattern.samples import RANDOM, SIZES, NotChecked, sample, turns_of
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -32,17 +33,17 @@ EVALUATION_ERRORS = (
 
 
 class Cone:
-    """The ops up to `LEVELS` above some values, and the tensors that enter from above."""
+    """The ops up to `height` above some values, and the tensors that enter from above."""
 
-    def __init__(self, values: Sequence[SSAValue]) -> None:
+    def __init__(self, values: Sequence[SSAValue], height: int = LEVELS) -> None:
         self.ops: list[GeOp] = []
         self.leaves: list[SSAValue] = []
-        self._collect(values)
+        self._collect(values, height)
 
-    def _collect(self, values: Sequence[SSAValue]) -> None:
+    def _collect(self, values: Sequence[SSAValue], height: int) -> None:
         levels: dict[SSAValue, int] = {}
         frontier = list(dict.fromkeys(values))
-        for level in range(LEVELS):
+        for level in range(height):
             following: dict[SSAValue, None] = {}
             for value in frontier:
                 if value not in levels:
@@ -92,13 +93,21 @@ class Cone:
                 reason = error
         raise reason
 
-    def sampled(self, kind: str, seed: int, size: int) -> dict[SSAValue, Array]:
+    def sampled(self, kind: str, seed: int, size: int, turn: int = 0) -> dict[SSAValue, Array]:
         """An array for each tensor that enters; known constants keep their values."""
         found: dict[SSAValue, Array] = {}
         for i, leaf in enumerate(self.leaves):
             known = constant_of(leaf)
-            found[leaf] = sample(_tensor(leaf), kind, seed + i, size) if known is None else known
+            if known is None:
+                known = sample(_tensor(leaf), kind, seed + i, size, turn)
+            found[leaf] = known
         return found
+
+    def turns(self, kind: str, size: int) -> int:
+        """How often to try a kind of samples to see all of its values."""
+        varied = [_tensor(leaf) for leaf in self.leaves if constant_of(leaf) is None]
+        shapes = [[size if d == DYNAMIC else d for d in t.shape or ()] for t in varied]
+        return turns_of(kind, [prod(shape) for shape in shapes])
 
     def compute(self, values: Sequence[SSAValue], arrays: dict[SSAValue, Array]) -> list[Array]:
         """The arrays of some values; raises NotChecked when an op cannot be evaluated.
@@ -122,6 +131,26 @@ class Cone:
             arrays.update(zip(op.results, results, strict=True))
         return [arrays[value] for value in values]
 
+    def in_wide_floats(self, value: SSAValue, arrays: dict[SSAValue, Array]) -> Array | None:
+        """A value as f64 arithmetic gives it, None where that cannot be told.
+
+        What overflows on the way in the graph's own types does not there.
+        """
+        needed = self._needed([value])
+        ops = [op for op in self.ops if op in needed]
+        touched = dict.fromkeys([*self.leaves, *(r for op in ops for r in op.results)])
+        types = {v: v.type for v in touched if _tensor(v).dtype in exact.MANTISSA}
+        try:
+            for v in types:
+                set_type(v, _tensor(v).with_dtype(DataType.DT_DOUBLE).type)
+            known = {v: array for v in self.leaves if (array := _known(v, arrays)) is not None}
+            return _in_f64(ops, {v: _widened(v, array) for v, array in known.items()})[value]
+        except (*EVALUATION_ERRORS, KeyError):
+            return None
+        finally:
+            for v, attr in types.items():
+                set_type(v, attr)
+
     def _needed(self, values: Sequence[SSAValue]) -> set[Operation | Block]:
         needed: set[Operation | Block] = set()
         stack = list(values)
@@ -141,6 +170,8 @@ class Cone:
         differs is computed from there. A rule that makes constants may round each of them once.
         Raises Inexact where an op has no exact values.
         """
+        import numpy as np
+
         before, after = self._needed(old), self._needed(new)
         slack = sum(_rounding(op) for op in self.ops if op in after and op not in before)
         found: dict[SSAValue, Array] = {}
@@ -148,12 +179,42 @@ class Cone:
             if (op in before) != (op in after):
                 operands = [_exact(value, found, arrays) for value in op.operands]
                 try:
-                    results = exact.evaluate(op, operands)
+                    with np.errstate(all="ignore"):
+                        results = exact.evaluate(op, operands)
                 except EVALUATION_ERRORS as error:
                     raise Inexact(f"{op.name}: {error}") from None
                 found.update(zip(op.results, results, strict=True))
         sides = [[_exact(value, found, arrays) for value in side] for side in (old, new)]
         return sides[0], sides[1], slack
+
+
+def _known(leaf: SSAValue, arrays: dict[SSAValue, Array]) -> Array | None:
+    return arrays[leaf] if leaf in arrays else constant_of(leaf)
+
+
+def _in_f64(ops: Sequence[GeOp], found: dict[SSAValue, Array]) -> dict[SSAValue, Array]:
+    """The arrays of ops whose float tensors all have the type f64."""
+    import numpy as np
+
+    for op in ops:
+        with np.errstate(all="ignore"):
+            made = op.evaluate(*op.arrange([found[v] for v in op.operands]))
+        found.update((r, _widened(r, a)) for r, a in zip(op.results, _flat(made), strict=True))
+    return found
+
+
+def _widened(value: SSAValue, array: Any) -> Array:
+    """An array of a tensor's type."""
+    import numpy as np
+
+    return np.asarray(array, numpy_dtype(_tensor(value).dtype))
+
+
+def _flat(found: Any) -> list[Any]:
+    """What `evaluate` gave, without the lists of dynamic results."""
+    if not isinstance(found, list | tuple):
+        return [found]
+    return [array for item in cast("Sequence[Any]", found) for array in _flat(item)]
 
 
 def _exact(value: SSAValue, found: dict[SSAValue, Array], arrays: dict[SSAValue, Array]) -> Array:

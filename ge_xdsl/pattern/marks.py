@@ -16,7 +16,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, tensor_of
-from ge_xdsl.errors import nearest
+from ge_xdsl.errors import PassError, nearest
 from ge_xdsl.pattern.equal import attr_text, attr_value, same_value
 
 Test: TypeAlias = "Callable[[Any], bool]"
@@ -68,7 +68,7 @@ class Mark:
         for name, wanted in self.attrs.items():
             spec = op.prototype.attr_by_name.get(name)
             value = None if spec is None else attr_value(op, spec)
-            if not _accepts(wanted, value):
+            if not _accepts(name, wanted, value):
                 return f"attribute {name} is {attr_text(value)}, expected {_wanted_text(wanted)}"
         return ""
 
@@ -95,9 +95,24 @@ class Mark:
 NO_MARK = Mark()
 
 
-def shape_of(dims: Sequence[int] | None) -> tuple[int, ...] | None:
-    """A shape as types have it, from one with -1 for any size."""
-    return None if dims is None else tuple(DYNAMIC if dim < 0 else dim for dim in dims)
+def rank_of(rank: Any) -> int | None:
+    """A rank as it was given. Raises ValueError for what is no rank."""
+    if rank is None or (isinstance(rank, int) and not isinstance(rank, bool) and rank >= 0):
+        return rank
+    raise ValueError(f"rank is {_plain(rank)}, expected a number of dimensions")
+
+
+def shape_of(dims: object) -> tuple[int, ...] | None:
+    """A shape as types have it, from one with -1 for any size. Raises ValueError for another."""
+    if dims is None:
+        return None
+    sizes = cast("Sequence[object]", dims) if isinstance(dims, list | tuple) else (None,)
+    found = tuple(dim for dim in sizes if isinstance(dim, int))
+    if len(found) != len(sizes):
+        raise ValueError(
+            f"shape is {_plain(cast('object', dims))}, expected a list of sizes, -1 for any"
+        )
+    return tuple(DYNAMIC if dim < 0 else dim for dim in found)
 
 
 def _same_shape(wanted: tuple[int, ...], have: tuple[int, ...] | None) -> bool:
@@ -106,9 +121,15 @@ def _same_shape(wanted: tuple[int, ...], have: tuple[int, ...] | None) -> bool:
     return all(b in (a, DYNAMIC) for a, b in zip(have, wanted, strict=True))
 
 
-def _accepts(wanted: Any, value: Any) -> bool:
+def _accepts(name: str, wanted: Any, value: Any) -> bool:
     if callable(wanted):
-        return value is not None and bool(cast("Test", wanted)(value))
+        try:
+            return value is not None and bool(cast("Test", wanted)(value))
+        except Exception as error:
+            raise PassError(
+                f"the test of attribute {name} raised {type(error).__name__}: {error} "
+                f"for {attr_text(value)}, expected True or False"
+            ) from None
     if isinstance(wanted, set | frozenset):
         return any(_is_value(item, value) for item in cast("set[Any]", wanted))
     return _is_value(wanted, value)
@@ -151,8 +172,17 @@ def _attr_of(value: SSAValue, name: str) -> AttrSpec:
     known = value.op.prototype.attr_by_name
     if name not in known:
         hint = nearest(name, list(known))
-        raise ValueError(f"{value.op.op_type} has no attribute '{name}', expected a declared{hint}")
+        raise ValueError(f"{value.op.op_type} has no attribute '{name}', {_expected(known, hint)}")
     return known[name]
+
+
+def _expected(known: Mapping[str, AttrSpec], hint: str) -> str:
+    return f"expected a declared one{hint}" if known else "expected none"
+
+
+def _plain(value: object) -> str:
+    """What somebody gave, without an address."""
+    return "a function" if callable(value) else repr(value)
 
 
 def _owner_text(owner: object) -> str:
@@ -187,7 +217,9 @@ def dtypes_of(given: Any) -> tuple[DataType, ...]:
         return ()
     if isinstance(given, int | str):
         return (_dtype_of(given),)
-    return tuple(_dtype_of(item) for item in given)
+    if not isinstance(given, list | tuple | set | frozenset):
+        raise ValueError(f"dtype is {_plain(given)}, expected one such as f16, or several")
+    return tuple(_dtype_of(item) for item in cast("Sequence[int | str]", given))
 
 
 def _dtype_of(given: int | str) -> DataType:

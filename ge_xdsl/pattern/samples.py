@@ -30,6 +30,12 @@ SAMPLES = (RANDOM, EDGES, ZEROS)
 """The kinds that whole graphs are tried on."""
 EVERY_SAMPLE = (*SAMPLES, HUGE, NONFINITE)
 """The kinds that single rewrites are tried on."""
+LISTED = (EDGES, NONFINITE)
+"""The kinds whose values come from a list: a small tensor holds only a part of it at a time."""
+TURNS = 8
+"""How many parts of such a list are tried at most."""
+FEW = 1 << 10
+"""Only where all tensors together have no more elements than this."""
 
 THRESHOLDS = {
     DataType.DT_FLOAT16: 2.0**-10,
@@ -46,14 +52,25 @@ differential tests of Ascend operators; f64 is the project's own. Other types mu
 
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 8.0, 100.0, -100.0, 1e-3)
 _NONFINITE = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, -2.0)
+_LONGEST = 11
+"""Values in the longest list of a kind."""
 
 
 class NotChecked(Exception):
     """What cannot be checked by numbers; the text says why."""
 
 
-def sample(tensor: Tensor, kind: str, seed: int, size: int) -> Array:
-    """An array of a tensor's type: `size` stands for unknown dimensions.
+def turns_of(kind: str, sizes: list[int]) -> int:
+    """How often a kind is tried on tensors of so many elements, to see all of its values."""
+    filled = [count for count in sizes if count]
+    if kind not in LISTED or not filled or sum(filled) > FEW:
+        return 1
+    return min(TURNS, -(-_LONGEST // min(filled)))
+
+
+def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Array:
+    """An array of a tensor's type: `size` stands for unknown dimensions, `turn` for the part of
+    the kind's values that a small tensor gets.
 
     Raises NotChecked for a tensor of unknown rank, above LIMIT, or without a numpy type.
     """
@@ -72,21 +89,23 @@ def sample(tensor: Tensor, kind: str, seed: int, size: int) -> Array:
         return np.zeros(shape, dtype)
     rng = np.random.default_rng(seed)
     if dtype.kind in "biu":
-        return _integers(rng, dtype, kind, shape)
+        return _integers(rng, dtype, kind, shape, turn)
     if kind == RANDOM:
         values = rng.standard_normal(shape)
     else:
-        values = _spread(rng, _floats(dtype, kind), shape)
+        values = _spread(rng, _floats(dtype, kind), shape, turn)
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 
 
-def _spread(rng: np.random.Generator, choices: Array, shape: tuple[int, ...]) -> Array:
-    """Values from a list in an order by chance, each as often as any other."""
+def _spread(rng: np.random.Generator, choices: Array, shape: tuple[int, ...], turn: int) -> Array:
+    """Values from a list in an order by chance, each as often as any other; the next ones of
+    the same order at each turn."""
     import numpy as np
 
     count = int(np.prod(shape))
-    values = np.resize(rng.permutation(choices), count) if count else np.empty(0)
+    order = np.roll(rng.permutation(choices), -turn * count)
+    values = np.resize(order, count) if count else np.empty(0, choices.dtype)
     return rng.permutation(values).reshape(shape)
 
 
@@ -106,7 +125,7 @@ def _floats(dtype: np.dtype[Any], kind: str) -> Array:
 
 
 def _integers(
-    rng: np.random.Generator, dtype: np.dtype[Any], kind: str, shape: tuple[int, ...]
+    rng: np.random.Generator, dtype: np.dtype[Any], kind: str, shape: tuple[int, ...], turn: int
 ) -> Array:
     import numpy as np
 
@@ -117,7 +136,20 @@ def _integers(
     low, high = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
     few = [0, 1, 2, 3, high, high - 1, high // 2]
     choices = np.array(few if not low else [*few, -1, -3, low, low + 1], dtype)
-    return _spread(rng, choices, shape)
+    return _spread(rng, choices, shape, turn)
+
+
+def without_overflow(old: Array, new: Array, wide: Array | None) -> Array:
+    """An old result, where only the new one is finite as a longer float type gives it.
+
+    exp(a) exp(b) overflows where exp(a + b) does not: a rewrite may make that better.
+    """
+    import numpy as np
+
+    if wide is None or not old.shape == new.shape == wide.shape or old.dtype != new.dtype:
+        return old
+    with np.errstate(all="ignore"):
+        return np.where(np.isfinite(new) & ~np.isfinite(old), wide.astype(old.dtype), old)
 
 
 @dataclass(frozen=True, slots=True)

@@ -73,7 +73,9 @@ class Statistics:
         for (pass_name, rule), c in self.counts.items():
             numbers = (str(c.tried), str(c.matched), str(c.applied))
             rows.append((pass_name, rule, *numbers, *((f"{c.micros:.0f}",) if time else ())))
-            notes[len(rows)] = [f"  refused {n}: {why}" for why, n in sorted(c.refused.items())]
+            notes[len(rows)] = [
+                f"  refused {n}: {' '.join(why.split())}" for why, n in sorted(c.refused.items())
+            ]
         return _aligned(rows, notes)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Operation, SSAValue
@@ -33,6 +34,7 @@ from ge_xdsl.pattern.samples import (
     Difference,
     NotChecked,
     compared,
+    without_overflow,
 )
 
 if TYPE_CHECKING:
@@ -166,21 +168,25 @@ class _Trial:
         cone = self.cone
         size = cone.workable_size(self.old, seed)
         for kind in kinds:
-            arrays = cone.sampled(kind, seed, size)
-            try:
-                before = cone.compute(self.old, arrays)
-            except NotChecked:
-                continue
-            try:
-                after = cone.compute(self.new, arrays)
-            except NotChecked as reason:
-                if kind in SAMPLES and _has_values(self.new):
-                    return kind, f"the new graph cannot be computed, {reason}"
-                raise
-            found = self._compare(kind, before, after, arrays)
-            if found is not None:
-                return found
+            for turn in range(cone.turns(kind, size)):
+                found = self._difference(kind, cone.sampled(kind, seed, size, turn))
+                if found is not None:
+                    return found
         return None
+
+    def _difference(self, kind: str, arrays: dict[SSAValue, Array]) -> tuple[str, str] | None:
+        """How the two sides differ on some arrays; None too where the old one is not defined."""
+        try:
+            before = self.cone.compute(self.old, arrays)
+        except NotChecked:
+            return None
+        try:
+            after = self.cone.compute(self.new, arrays)
+        except NotChecked as reason:
+            if kind in SAMPLES and _has_values(self.new):
+                return kind, f"the new graph cannot be computed, {reason}"
+            raise
+        return self._compare(kind, before, after, arrays)
 
     def _compare(
         self,
@@ -190,7 +196,11 @@ class _Trial:
         arrays: dict[SSAValue, Array],
     ) -> tuple[str, str] | None:
         for i, (a, b) in enumerate(zip(before, after, strict=True)):
-            found = compared(a, b, tensor_of(self.old[i].type).dtype, kind)
+            dtype = tensor_of(self.old[i].type).dtype
+            found = compared(a, b, dtype, kind)
+            if found is not None and kind in SAMPLES and dtype in exact.MANTISSA:
+                wide = self.cone.in_wide_floats(self.old[i], arrays)
+                found = compared(without_overflow(a, b, wide), b, dtype, kind)
             if found is not None:
                 return f"{kind}{self._inputs(found, a, arrays)}", _told(i, found, a, b)
         if kind in SAMPLES and not self.inexact:
@@ -247,6 +257,8 @@ def _told(index: int, found: Difference, old: Array, new: Array) -> str:
 
 
 def _shown(value: object) -> str:
+    if isinstance(value, Integral):
+        return str(int(value))
     try:
         return f"{float(value):.6g}"  # pyright: ignore[reportArgumentType]
     except (TypeError, ValueError, OverflowError):

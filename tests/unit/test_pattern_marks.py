@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import ml_dtypes
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from graph_text import graph, node, pattern
 from ge_xdsl.dialects.ge.graph import ge_ops
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DataType, Tensor
-from ge_xdsl.errors import CompileError
+from ge_xdsl.errors import CompileError, PassError
 from ge_xdsl.pattern.extended import (
     ExtendedMatch,
     ExtendedPattern,
@@ -274,10 +276,19 @@ def test_marks_that_mean_nothing_are_refused(name) -> None:
 
 
 def test_arguments_of_the_door_are_checked() -> None:
-    func = graph("x\n y = LeakyRelu(x)\n return y", "p")
+    func = graph("x\n y = LeakyRelu(x)\n z = Relu(y)\n return z", "p")
     x, y = Holder(func.body.block.args[0]), Holder(node(func, "y").results[0])
+    z = Holder(node(func, "z").results[0])
     calls = {
-        "LeakyRelu has no attribute 'slope', expected a declared": lambda: where(y, slope=1),
+        "LeakyRelu has no attribute 'slope', expected a declared one": lambda: where(y, slope=1),
+        "Relu has no attribute 'slope', expected none": lambda: where(z, slope=1),
+        "rank is [1, 2], expected a number of dimensions": lambda: where(y, rank=[1, 2]),
+        "rank is -1, expected a number of dimensions": lambda: where(y, rank=-1),
+        "rank is a function, expected a number": lambda: where(y, rank=lambda rank: rank == 1),
+        "shape is 4, expected a list of sizes, -1 for any": lambda: where(y, shape=4),
+        "shape is ['n'], expected a list of sizes": lambda: where(y, shape=["n"]),
+        "dtype is a function, expected one such as f16": lambda: where(y, dtype=lambda d: True),
+        "is given 5, expected a tensor of the pattern": lambda: where(5),
         "a pattern input has no attribute 'a', expected a node's": lambda: where(x, a=1),
         "dtype is 'f15', expected one such as f16": lambda: where(x, dtype="f15"),
         "LeakyRelu is no pattern input, expected inputs": lambda: variadic(y),
@@ -288,11 +299,25 @@ def test_arguments_of_the_door_are_checked() -> None:
         "constants is 'text', expected 'bits' or 'value'": lambda: matching(constants="text"),
         "ulps is 2, expected 0 or more, with constants='value'": lambda: matching(ulps=2),
         "through is 'Cast', expected a list of op types": lambda: matching(through="Cast"),
+        "an entry of through is 5, expected an op type": lambda: matching(through=[5]),
+        "commutative is 'no', expected True or False": lambda: matching(commutative="no"),
+        "matching() takes only named options, expected @matching(": lambda: matching(Holder),
     }
     for message, call in calls.items():
-        with pytest.raises(ValueError, match=message.partition("'")[0]) as caught:
+        with pytest.raises(ValueError, match=re.escape(message)) as caught:
             call()
         assert message in str(caught.value)
+
+
+def test_a_test_of_an_attribute_that_raises_fails_the_pass() -> None:
+    op = node(graph("x\n y = LeakyRelu(x) negative_slope=0.5\n return y", "p"), "y")
+    mark = Mark(attrs={"negative_slope": lambda value: 1 / 0})
+    with pytest.raises(PassError) as caught:
+        mark.node_difference(op)
+    assert caught.value.message == (
+        "the test of attribute negative_slope raised ZeroDivisionError: division by zero "
+        "for 0.5, expected True or False"
+    )
 
 
 def test_where_adds_up_and_gives_the_tensor_back() -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from graph_text import graph, module_of, pattern
+from graph_text import graph, module_of, node, pattern
 
 from ge_xdsl.pattern.driver import PatternRule, run_fixpoint, run_ge
 from ge_xdsl.pattern.explain import Explanation
 from ge_xdsl.pattern.match import Match
+from ge_xdsl.pattern.rule import Declined
 from ge_xdsl.pattern.statistics import Statistics
 
 GEMM = "a w b\n m = MatMul(a, w)\n y = Add(m, b)\n return y"
@@ -117,3 +118,10 @@ def test_fixpoint_reports_the_same_way() -> None:
     assert stats.counts["F", "gemm"].tried == 3
     assert stats.counts["F", "gemm"].refused == {"the requirements are not met": 1}
     assert "2 sites: operand 0: is Mul, expected MatMul" in explanation.as_text()
+
+
+def test_a_reason_of_several_lines_is_one_line_of_the_table() -> None:
+    statistics = Statistics()
+    root = node(graph("x\n y = Relu(x)\n return y", "p"), "y")
+    statistics.attempt("P", "r", root, Declined("raised ValueError: a\nb", matched=True), 0.0)
+    assert statistics.as_table(time=False).splitlines()[-1] == "  refused 1: raised ValueError: a b"

@@ -25,6 +25,7 @@ from ge_xdsl.pattern.samples import (
     Difference,
     compared,
     sample,
+    turns_of,
 )
 from ge_xdsl.pattern.verify import Verifier
 
@@ -67,6 +68,8 @@ ONLY_AT_THE_EDGE = {
     "integers wrap": (["Mul 2", "Div 2"], ["Identity"], "i32", "edge values"),
     "the lowest integer": (["Neg", "Maximum x"], ["Abs", "Maximum 0"], "i8", "edge values"),
     "unsigned above its end": (["Add 1", "Maximum 1"], ["Add 1"], "ui8", "edge values"),
+    "an end of the type that moves": (["Mul 2.0"], ["Mul 2.0", "Minimum 100.0"], "f32", "edge v"),
+    "a number below zero": (["Abs"], ["Identity"], "i32", "edge values"),
     "an overflow on the way": (["Identity"], ["Mul 1.0e25", "Mul 1.0e-25"], "f32", "huge values"),
 }
 
@@ -114,6 +117,8 @@ RIGHT = {
     "a third as a factor": (["RealDiv 3.0"], ["Mul 0.33333334"], "f32", True),
     "a square": (["Mul x"], ["Square"], "bf16", True),
     "integers that wrap on both sides": (["Mul 2"], ["Add x"], "i32", True),
+    "an overflow that goes away": (["Exp", "Log"], ["Identity"], "f32", False),
+    "a smaller type that overflowed": (["Exp", "Log"], ["Identity"], "bf16", False),
     "an exponential": (["Neg", "Exp"], ["Exp", "Reciprocal"], "f32", False),
 }
 
@@ -126,6 +131,31 @@ def test_what_is_right_is_kept(name) -> None:
     assert (verifier.passed, verifier.exact) == (1, int(without))
     want = "1 equal without rounding" if without else "1 within a tolerance: ge.Exp has no exact"
     assert want in verifier.summary()
+
+
+def test_a_product_of_exponentials_may_overflow_less() -> None:
+    """exp(x) exp(y) is infinite or NaN where exp(x + y) is 1; the other way round is wrong."""
+    lines = ["%a = ge.Exp(%x) : (T) -> T", "%b = ge.Exp(%n) : (T) -> T"]
+    neg = "%n = ge.Neg(%x) : (T) -> T"
+    product = [neg, *lines, "%y = ge.Mul(%a, %b) : (T, T) -> T"]
+    of_sum = [neg, "%s = ge.Add(%x, %n) : (T, T) -> T", "%y = ge.Exp(%s) : (T) -> T"]
+    kind = "tensor<4xf32>"
+    for old, new, wrong in ((product, of_sum, 0), (of_sum, product, 1)):
+        module, verifier = function(old, kind), Verifier()
+        rule = pattern_rule(function(old, kind), function(new, kind))
+        run(module, rule, verifier)
+        assert (verifier.passed, len(verifier.failures)) == (1 - wrong, wrong)
+
+
+def test_few_elements_see_all_edge_values() -> None:
+    """A scalar is tried on each value of a list, not on one of them."""
+    scalar = Tensor(DataType.DT_FLOAT, ())
+    for kind in (EDGES, NONFINITE):
+        turns = turns_of(kind, [1])
+        values = {str(float(sample(scalar, kind, 5, 3, turn))) for turn in range(turns)}
+        assert len(values) >= 7
+    assert turns_of(EDGES, [4, 100]) == 3
+    assert turns_of(EDGES, [4, 100_000]) == turns_of(EDGES, [0]) == turns_of(RANDOM, [1]) == 1
 
 
 # The ops themselves: to each the values that floats give, on numbers that floats hold.
