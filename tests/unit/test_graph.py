@@ -224,11 +224,9 @@ def test_run_errors(inputs, text):
 
 
 def test_run_without_semantics_names_the_op():
-    module = graph(
-        f'%a = ge.HcomAllReduce(%x) {{reduction = "sum", group = "g"}} : ({T}) -> {T}', results="%a"
-    )
+    module = graph(f"%a = ge.FastGeluV2(%x) : ({T}) -> {T}", results="%a")
     with pytest.raises(
-        CompileError, match=r"g\.mlir:2:3: error: ge\.HcomAllReduce 'a': has no value"
+        CompileError, match=r"g\.mlir:2:3: error: ge\.FastGeluV2 'a': has no value semantics"
     ):
         run_function(main_function(module), {"x": X})
 
