@@ -36,10 +36,10 @@ class LitTest(pytest.Item):
         assert commands, "the file has no RUN line"
         for command in commands:
             folder = self.path.parent / "Output"
+            folder.mkdir(exist_ok=True)
             line = substitute(command, self.path, folder)
             stages = in_process(line)
             if stages is None:
-                folder.mkdir(exist_ok=True)
                 code, out = in_shell(line)
             else:
                 code, out = run_pipe(stages)
