@@ -87,6 +87,7 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
         for block in list(root_blocks(func)):
             if _is_inside(block, func):
                 changed |= runner(block)
+        changed = changed and not (user_pass.kind == "fusion_base" and record.is_same())
         if changed:
             settle(func, user_pass, infer=not run.infers or user_pass.kind == "fusion_base")
     except CompileError:

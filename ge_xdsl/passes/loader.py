@@ -282,7 +282,8 @@ def cause_of(error: BaseException) -> str:
         hint = nearest(name, dir(sys.modules.get(module)))
     elif isinstance(error, AttributeError) and error.name and error.obj is not None:
         owner = error.obj if isinstance(error.obj, ModuleType) else type(error.obj)
-        hint = nearest(error.name, [name for name in dir(owner) if not name.startswith("_")])
+        known = [name for name in dir(owner) if not name.startswith("_")]
+        hint = "" if error.name in known else nearest(error.name, known)
     return f"{type(error).__name__}: {text}{hint}" if text else type(error).__name__
 
 

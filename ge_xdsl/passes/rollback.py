@@ -6,7 +6,8 @@ change. Restoring puts the very same ops back; what the pass added is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
@@ -14,6 +15,11 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from ge_xdsl.dialects.ge.graph import root_blocks
 from ge_xdsl.dialects.ge.op import set_type
 from ge_xdsl.pattern.access import operands_of
+
+_State: TypeAlias = tuple[
+    Sequence[SSAValue], tuple[Attribute, ...], dict[str, Attribute], dict[str, Attribute]
+]
+"""Operands, types of results, properties and attributes of an op."""
 
 
 class GraphRecord:
@@ -32,6 +38,11 @@ class GraphRecord:
         self.taken = True
         self._own = (dict(self.func.properties), dict(self.func.attributes))
         self._blocks = [_BlockRecord(block) for block in root_blocks(self.func)]
+
+    def is_same(self) -> bool:
+        """Whether the graph is as it was recorded; also when it was not."""
+        own = (self.func.properties, self.func.attributes)
+        return not self.taken or (own == self._own and all(r.is_same() for r in self._blocks))
 
     def restore(self) -> None:
         """Put the graph back as it was recorded; nothing to do when it was not."""
@@ -59,13 +70,22 @@ class _BlockRecord:
         self.block = block
         self.region = block.parent
         self.args = [(arg, arg.type) for arg in block.args]
-        self.entries = [
-            (op, operands_of(op), _types(op), dict(op.properties), dict(op.attributes))
-            for op in block.ops
-        ]
+        self.entries = [(op, *_state(op)) for op in block.ops]
 
     def ops(self) -> Iterator[Operation]:
         return (entry[0] for entry in self.entries)
+
+    def is_same(self) -> bool:
+        """Whether the block holds the recorded ops in their order, each as it was."""
+        if self.block.parent is not self.region:
+            return False
+        if [(arg, arg.type) for arg in self.block.args] != self.args:
+            return False
+        found = list(self.block.ops)
+        return len(found) == len(self.entries) and all(
+            op is entry[0] and _state(op) == entry[1:]
+            for op, entry in zip(found, self.entries, strict=True)
+        )
 
     def link(self) -> None:
         """Tie the regions of ops to them again, which erasing an op has cut."""
@@ -102,6 +122,10 @@ class _BlockRecord:
             for value, attr in zip(op.results, types, strict=True):
                 set_type(value, attr)
             self.block.add_op(op)
+
+
+def _state(op: Operation) -> _State:
+    return operands_of(op), _types(op), dict(op.properties), dict(op.attributes)
 
 
 def _types(op: Operation) -> tuple[Attribute, ...]:

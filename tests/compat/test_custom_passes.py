@@ -11,7 +11,7 @@ from ge.error import GeError, get_ge_error_msg, raise_ge_error
 from ge.es.graph_builder import GraphBuilder
 from ge.es.math import Add, Mul
 from ge.es.nn import Relu
-from ge.graph import Tensor
+from ge.graph import Tensor, TensorDesc
 from ge.passes import (
     DecomposePass,
     FusionBasePass,
@@ -703,6 +703,43 @@ def test_a_stage_runs_on_a_graph():
     [counts] = report.statistics
     assert (counts["pass"], counts["applied"]) == ("P", 1)
     assert run_stage(graph, "AfterInferShape").changed == []
+
+
+@pytest.mark.parametrize(
+    ("edit", "changed"),
+    [
+        (lambda graph: None, False),
+        (lambda graph: graph.find_node_by_name("Relu_0").set_attr("mark", 1), True),
+        (lambda graph: graph.set_attr("mark", 1), True),
+        (lambda graph: graph.find_node_by_name("input_0").set_attr("mark", 1), True),
+        (
+            lambda graph: graph.find_node_by_name("input_0").update_output_desc(0, TensorDesc([4])),
+            True,
+        ),
+        (lambda graph: swap_and_swap_back(graph), False),
+    ],
+    ids=["nothing", "node", "graph", "input", "type", "and back"],
+)
+def test_a_pass_that_ran_well_changed_what_it_changed(edit, changed):
+    """Whether a `run` changed the graph is seen at the graph, not at the status it gives."""
+
+    define(base=FusionBasePass, run=lambda self, graph, context: edit(graph))
+    report = run_stage(api_graph(), BEFORE)
+    assert (report.status, report.messages) == (0, [])
+    assert report.changed == (["P"] if changed else [])
+
+
+def test_an_instance_without_its_base():
+    define(p=relu, __init__=lambda self: None, replacement=lambda self, inputs: inputs[0])
+    [text] = run_stage(api_graph(), BEFORE).messages
+    expected = "Made has no matcher_config, expected its __init__ to call super().__init__()"
+    assert text.endswith(f"__init__ raised AttributeError: {expected}")
+
+
+def swap_and_swap_back(graph):
+    relu, out = (graph.find_node_by_name(name) for name in ("Relu_0", "NetOutput_g"))
+    graph.remove_edge(relu, 0, out, 0)
+    graph.add_data_edge(relu, 0, out, 0)
 
 
 def test_a_stage_that_fails_reports_it():

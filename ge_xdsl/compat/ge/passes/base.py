@@ -58,7 +58,13 @@ class PatternFusionPass(FusionBasePass):
 
     @property
     def matcher_config(self) -> PatternMatcherConfig | None:
-        return self._matcher_config
+        try:
+            return self._matcher_config
+        except AttributeError:
+            raise AttributeError(
+                f"{type(self).__name__} has no matcher_config, expected its __init__ to call "
+                "super().__init__()"
+            ) from None
 
     def patterns(self) -> Iterable[PatternOrGraph]:
         raise NotImplementedError(
