@@ -1,9 +1,10 @@
 """A graph made ready to run many times: what does not change between runs is worked out once.
 
 A `Program` gives the arrays that `run_function` gives, which stays as the plain description of a
-run. Done once: where every operand stands and when it is dropped, the element types of results,
-whether half floats are widened, what depends on constants alone, and, while the shapes stay the
-same, the check of sizes and what is computed from shapes.
+run; only what `folded` takes together is rounded less often. Done once: where every operand
+stands and when it is dropped, the element types of results, whether half floats are widened, what
+depends on constants alone, and, while the shapes stay the same, the check of sizes and what is
+computed from shapes.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from ge_xdsl.dialects.ge.limits import check_sizes
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.types import HALVES, DataType, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
+from ge_xdsl.interpreters.folded import AnyStep, fold
 from ge_xdsl.interpreters.ge import (
     EVALUATION_ERRORS,
     RUNNERS,
@@ -83,7 +85,7 @@ class Body:
         self.outputs: list[int] = []
         self.first: list[Step | OtherStep] = []
         """The steps that depend on constants alone, until they have run."""
-        self.steps: list[Step | OtherStep] = []
+        self.steps: list[AnyStep] = []
         self.fixed: set[int] = set()
         self.derived: set[int] = set()
         """The values that depend on constants and shapes alone."""
@@ -167,6 +169,7 @@ class Body:
             results = step.run([values[i] for i in step.inputs])
             for slot, array in zip(step.outputs, results, strict=True):
                 values[slot] = _read_only(np.require(array, requirements="A"))
+        self.steps = fold(self.steps, values, self.outputs)
         needed = {i for step in self.steps for i in step.inputs}.union(self.outputs)
         self.kept = [array if i in needed else None for i, array in enumerate(values)]
         self.first = []
@@ -198,14 +201,19 @@ def _read_only(array: Array) -> Array:
 class OtherStep:
     """One op that is no GE op, with the function that runs it."""
 
-    __slots__ = ("dead", "inputs", "outputs", "run")
+    __slots__ = ("dead", "inputs", "outputs", "runner")
+    op = None
     remembers = False
 
     def __init__(self, run: Runner, inputs: list[int], outputs: list[int]) -> None:
-        self.run = run
+        self.runner = run
         self.inputs = inputs
         self.outputs = outputs
         self.dead: list[int] = []
+
+    def run(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """The results on one array per operand; raises CompileError that names the op."""
+        return self.runner(arrays)
 
     def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
         """`run`: nothing is remembered."""

@@ -58,8 +58,11 @@ class Convolution(ConvolutionGeometry):
         """What padding holds: offset_x for i8, else 0."""
         return self.offset_x if x.dtype.itemsize == 1 else 0
 
-    def convolve(self, x: Array, weight: Array, groups: int) -> Array:
-        """x in data_format, weight [Cout, Cin/groups, kernel...] -> y in data_format."""
+    def convolve(self, x: Array, weight: Array, groups: int, bias: Array | None = None) -> Array:
+        """x in data_format, weight [Cout, Cin/groups, kernel...] -> y in data_format.
+
+        A bias has the element type of x and one number per output channel.
+        """
         windows = self.windows(x.shape, weight.shape[2:])
         planes = channels_first(x, self.data_format)
         counts = [window.count for window in windows]
@@ -67,7 +70,8 @@ class Convolution(ConvolutionGeometry):
             y = _empty_result(x, planes.shape[0], weight.shape[0], counts)
         elif weight.shape[1] == 1 and groups > 1:
             padded = pad_planes(planes, windows, self.pad_fill(x))
-            y = depthwise_sums(padded, weight, windows, result_name(x))
+            y = depthwise_sums(padded, weight, windows, result_name(x), bias)
+            return channels_as(y, self.data_format)
         elif len(windows) == 3:
             y = correlate(planes, weight, windows, groups, self.pad_fill(x))
         elif all(window.is_pointwise for window in windows):
@@ -76,7 +80,7 @@ class Convolution(ConvolutionGeometry):
         else:
             padded = pad_planes(planes, windows, self.pad_fill(x))
             y = _unfolded(padded, weight, groups, windows)
-        return channels_as(y, self.data_format)
+        return self.add_bias(channels_as(y, self.data_format), bias)
 
     def add_bias(self, y: Array, bias: Array | None) -> Array:
         """Add one number per channel to y, in place."""
@@ -175,9 +179,13 @@ class GroupedConvolution(Convolution):
 
     def value(self, x: Array, filter: Array, bias: Array | None) -> Array:
         """conv(x, filter) + bias, filter in its own format."""
-        weight = filter.transpose(self.filter_axes(tensor_of(self.filter.type)))
-        groups = self.group_count(self.channels_of(x.shape), weight.shape[1])
+        weight, groups = self.kernel(filter, self.channels_of(x.shape))
         return self.add_bias(self.convolve(x, weight, groups), bias)
+
+    def kernel(self, filter: Array, inputs: int) -> tuple[Array, int]:
+        """filter as [Cout, Cin/groups, kernel...], and the groups for that many input channels."""
+        weight = filter.transpose(self.filter_axes(tensor_of(self.filter.type)))
+        return weight, self.group_count(inputs, weight.shape[1])
 
 
 class Conv2DOp(GroupedConvolution):
@@ -292,7 +300,11 @@ class DepthwiseConv2DOp(Convolution):
     def evaluate(
         self, x: Array, filter: Array, bias: Array | None, offset_w: Array | None
     ) -> Array:
+        weight, groups = self.kernel(filter, self.channels_of(x.shape))
+        return self.add_bias(self.convolve(x, weight, groups), bias)
+
+    def kernel(self, filter: Array, inputs: int) -> tuple[Array, int]:
+        """filter as [Cout, 1, kernel...], and one group per input channel."""
         weight = filter.transpose(self.filter_axes(tensor_of(self.filter.type)))
         many, channels, high, wide = weight.shape
-        weight = weight.transpose(1, 0, 2, 3).reshape(channels * many, 1, high, wide)
-        return self.add_bias(self.convolve(x, weight, channels), bias)
+        return weight.transpose(1, 0, 2, 3).reshape(channels * many, 1, high, wide), inputs

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from itertools import product
-from math import prod
+from math import gcd, prod
 from typing import TYPE_CHECKING
 
 from ge_xdsl.dialects.ge.matmul import contract
@@ -25,7 +25,7 @@ COLUMNS_BYTES = 2 << 20
 
 
 class FlatWindows:
-    """The pieces of `padded` [N, C, spatial...] that the kernel elements meet, as [N, C, length].
+    """The pieces of `padded` [N, C, spatial...] that the kernel elements meet, `length` each.
 
     `padded` is cut to what the windows reach, as `pad_planes` gives it.
     """
@@ -52,12 +52,20 @@ class FlatWindows:
                 part = room
             self.planes[phase] = part.reshape(*padded.shape[:2], prod(sizes))
 
-    def pieces(self) -> list[Array]:
-        """One piece per kernel element, the last dimension of the kernel fastest."""
-        return [
-            self.planes[phase][:, :, start : start + self.length]
-            for phase, start in _places(tuple(self.windows), tuple(self.steps))
-        ]
+    def gather(self, image: int, some: slice, room: Array) -> None:
+        """Write the pieces of some channels to room [channels, kernel elements, length].
+
+        Kernel elements of one phase stand at even distances, so one strided copy takes them all.
+        """
+        from numpy.lib.stride_tricks import as_strided
+
+        into = room.reshape(len(room), *(w.kernel for w in self.windows), self.length)
+        for phase, start, jumps, taps in _gatherings(tuple(self.windows), tuple(self.steps)):
+            part = self.planes[phase][image, some, start : start + self.length]
+            channel, each = part.strides
+            to = into[(slice(None), *(slice(*t) for t in taps))]
+            away = [jump * each for jump in jumps]
+            to[...] = as_strided(part, to.shape, (channel, *away, each))
 
     def empty(self, batch: int, channels: int, dtype: str) -> Array:
         """Room for results [N, C, length], with what `folded` needs behind it."""
@@ -74,41 +82,62 @@ class FlatWindows:
         return np.ascontiguousarray(y[(slice(None), slice(None), *map(slice, counts))])
 
 
+_Gathering = tuple[tuple[int, ...], int, tuple[int, ...], tuple[tuple[int, int, int], ...]]
+"""A phase, where its first piece starts, how far apart the next ones are along each dimension of
+the kernel, and which kernel elements they belong to, as the arguments of a slice."""
+
+
 @lru_cache(maxsize=1024)
-def _places(
-    windows: tuple[Window, ...], steps: tuple[int, ...]
-) -> tuple[tuple[tuple[int, ...], int], ...]:
-    """Per kernel element, the phase whose plane it reads and where its piece starts there."""
-    found: list[tuple[tuple[int, ...], int]] = []
-    for tap in product(*(range(w.kernel) for w in windows)):
-        places = [t * w.dilation for t, w in zip(tap, windows, strict=True)]
+def _gatherings(windows: tuple[Window, ...], steps: tuple[int, ...]) -> tuple[_Gathering, ...]:
+    """What `gather` copies: the kernel elements in groups that meet one phase.
+
+    Element t of a dimension reads place t * dilation: the phase t * dilation mod stride repeats
+    after stride / gcd(stride, dilation) elements.
+    """
+    periods = [w.stride // gcd(w.stride, w.dilation) for w in windows]
+    found: list[_Gathering] = []
+    for first in product(*(range(min(p, w.kernel)) for p, w in zip(periods, windows, strict=True))):
+        places = [t * w.dilation for t, w in zip(first, windows, strict=True)]
         phase = tuple(p % w.stride for p, w in zip(places, windows, strict=True))
-        ways = zip(places, windows, steps, strict=True)
-        found.append((phase, sum(p // w.stride * step for p, w, step in ways)))
+        ways = list(zip(places, windows, steps, periods, strict=True))
+        start = sum(p // w.stride * step for p, w, step, _ in ways)
+        jumps = tuple(period * w.dilation // w.stride * step for _, w, step, period in ways)
+        taps = zip(first, windows, periods, strict=True)
+        found.append((phase, start, jumps, tuple((t, w.kernel, period) for t, w, period in taps)))
     return tuple(found)
 
 
-def depthwise_sums(padded: Array, weight: Array, windows: Sequence[Window], dtype: str) -> Array:
+def depthwise_sums(
+    padded: Array,
+    weight: Array,
+    windows: Sequence[Window],
+    dtype: str,
+    bias: Array | None = None,
+) -> Array:
     """weight [C * K, 1, kernel...] -> y [N, C * K, counts...]: each channel by itself.
 
     The pieces of some channels are gathered to columns [kernel elements, windows], and one product
-    per channel sums them. Results are of `dtype`, which `contract` gives.
+    per channel sums them; a bias [C * K] is the weight of one more row, of ones. Results are of
+    `dtype`, which `contract` gives.
     """
     import numpy as np
 
     n, c = padded.shape[:2]
     many = weight.shape[0] // c
     flat = FlatWindows(padded, windows)
-    pieces = flat.pieces()
     out = flat.empty(n, c * many, dtype)
     y = out.reshape(n, c, many, out.shape[2])
-    scales = weight.reshape(c, many, len(pieces))
-    block = max(1, COLUMNS_BYTES // (flat.length * len(pieces) * padded.itemsize))
-    columns = np.empty((min(block, c), len(pieces), flat.length), padded.dtype)
+    scales = weight.reshape(c, many, weight[0].size)
+    if bias is not None:
+        scales = np.concatenate((scales, bias.reshape(c, many, 1)), axis=2)
+    rows = scales.shape[2]
+    block = max(1, COLUMNS_BYTES // (flat.length * rows * padded.itemsize))
+    columns = np.empty((min(block, c), rows, flat.length), padded.dtype)
+    if bias is not None:
+        columns[:, -1] = 1
     for image, first in product(range(n), range(0, c, block)):
         some = slice(first, min(first + block, c))
         room = columns[: some.stop - first]
-        for tap, piece in enumerate(pieces):
-            room[:, tap] = piece[image, some]
+        flat.gather(image, some, room[:, : weight[0].size])
         y[image, some, :, : flat.length] = contract(scales[some], room)
     return flat.folded(out)
