@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lowered_op import check_op
+from lowered_op import check_op, make_with
+from op_runs import SHAPING
 from op_witness import BF16, F16, F32, I8, I32, I64, U8, sample
 
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.lowering.expand import EXPANSIONS, activations, losses
+from ge_xdsl.lowering.expand import EXPANSIONS, activations, expanded, losses
 from ge_xdsl.lowering.expand import arithmetic as maths
+from ge_xdsl.lowering.expand.builder import NotExpandedError
 
 SHAPES = [(37, 129), (5,), (1, 1, 3), (2, 3, 4, 7)]
 POSITIVE = {"Log", "ReduceLogSum", "Xlogy", "RsqrtGrad", "SqrtGrad", "AcoshGrad", "PoissonNllLoss"}
@@ -274,6 +276,58 @@ REFUSED = [
 @pytest.mark.parametrize(("op_type", "inputs", "attrs", "why"), REFUSED)
 def test_what_stays_a_whole_tensor_call_says_why(op_type, inputs, attrs, why):
     check_op(op_type, *inputs, why=why, **attrs)
+
+
+def codes(*shape):
+    return sample("any", shape, I8)
+
+
+def wholes(*shape):
+    return sample("any", shape, I64)
+
+
+RNN = [f(3, 2, 5), f(5, 16), f(4, 16)]
+HEADS = {"num_heads": 2, "num_key_value_heads": 2, "input_layout": "BSH"}
+DECLINED = [
+    ("Adds", [f(3)], {"value": float("inf")}, "with a value that is not finite"),
+    ("Muls", [wholes(3)], {"value": 0.5}, "for integers with a value that is none"),
+    ("PadV3D", [f(3, 5)], {"paddings": [[1, 1], [1, 1]], "paddings_contiguous": False},
+     "for paddings that are not contiguous"),
+    ("LogitGrad", [f(3, kind="unit"), f(3)], {"eps": -1.0}, "with a negative eps"),
+    ("AscendQuant", [f(3)], {"scale": 1.0, "offset": 0.0, "sqrt_mode": True},
+     "for this dst_type, and for sqrt_mode"),
+    ("ScaledMaskedSoftmax", [f(2, 3, 5, 8)], {"fixed_triu_mask": True}, "with fixed_triu_mask"),
+    ("ResizeBilinearV2", [f(1, 3, 5, 7), ints([9, 4])], {"scales": [2.0, 2.0]}, "with scales set"),
+    ("QuantBatchMatmulV3", [codes(4, 8), codes(8, 5), f(1)], {"dtype": 1},
+     "for a scale that is cut short"),
+    ("QuantBatchMatmulV3", [codes(4, 8), codes(8, 5), np.ones(1, np.uint64)], {"dtype": 1},
+     "for these element types"),
+    ("CommonLSTM", [f(2, 3, 5), f(1, 16, 5), f(1, 16, 4)], {"hidden_size": 4, "clip": 1.0},
+     "with clip or input_forget set"),
+    ("DynamicRNN", [f(3, 2, 5), f(9, 16), f(16)], {"cell_clip": 1.0},
+     "for both directions or with cell_clip set"),
+    ("DynamicRNNV2", RNN, {"recurrent_activation": "hard_sigmoid"}, "for hard_sigmoid"),
+    ("DynamicRNNV2", [*RNN, None, ints([1, 3], I32)], {},
+     "for long sequences, and sequences of different lengths"),
+    ("CumsumD", [wholes(3, 4)], {"axis": 0}, "for a scan of element type DT_INT64"),
+    ("CumsumD", [f(3, 40000)], {"axis": 0}, "for a scan of columns that are too long"),
+    ("TopKV2", [wholes(3, 50), ints(7, I32)], {}, "for a sort of element type DT_INT64"),
+    ("FlashAttentionScore", [f(1, 4, 8)] * 3,
+     {"head_num": 2, "input_layout": "BSH", "pse_type": 2},
+     "for this layout, sparse_mode or pse_type"),
+    ("IncreFlashAttention", [f(2, 1, 8), [f(1, 4, 8)] * 2, [f(1, 4, 8)] * 2], HEADS,
+     "with keys in parts"),
+    ("FusedInferAttentionScore", [f(1, 4, 8), [f(1, 4, 8)], [f(1, 4, 8)]],
+     {**HEADS, "softmax_lse_flag": True}, "for packed layouts, and for softmax_lse_flag"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("op_type", "inputs", "attrs", "why"), DECLINED)
+def test_what_no_expansion_is_for(op_type, inputs, attrs, why):
+    op = make_with(op_type, inputs, SHAPING, (), attrs)
+    with pytest.raises(NotExpandedError) as error:
+        expanded(op, lambda op: "", 0)
+    assert str(error.value) == f"no lowering {why}"
 
 
 def test_every_expansion_is_of_an_op_that_is_known():

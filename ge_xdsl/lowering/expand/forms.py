@@ -125,22 +125,16 @@ def _one_hot(build: Builder, op: GeOp) -> SSAValue:
 # Sums of segments
 
 
-NEUTRAL = {"Sum": 0.0, "Prod": 1.0}
-
-
 def segments(build: Builder, op: GeOp) -> SSAValue:
     """Rows scattered into what a sum or product starts with; ids below 0 name no row"""
     x, ids = op.operands[:2]
     y = op.results[0]
-    kind = next(k for k in ("Sum", "Prod", "Max", "Min") if k in op.op_type)
-    how = {"Sum": "Add", "Prod": "Mul", "Max": "Max", "Min": "Min"}[kind]
-    if kind not in NEUTRAL:
-        raise build.decline("for segments that may be empty")
+    how, neutral = ("Add", 0.0) if "Sum" in op.op_type else ("Mul", 1.0)
     shape, tail = build.shape(y), build.shape(x)[len(build.shape(ids)) :]
     width = prod(tail)
     dtype = build.dtype(x)
     wide = build.wide(x)
-    start = build.const(NEUTRAL[kind], build.dtype(wide))
+    start = build.const(neutral, build.dtype(wide))
     table = build.spread(build.reshape(start, [1, 1]), [shape[0], width])
     flat = build.reshape(ids, [build.count(ids)])
     rows = build.reshape(wide, [build.count(ids), width])

@@ -346,8 +346,6 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
     size = _input_size(build, op)
     windows, sizes = op.placed(build.shape(dy), build.shape(weight)[2:], size)
     planes = _planes(build, dy, op.data_format)
-    if len(windows) != 2:
-        raise build.decline("for a transposed convolution over three dimensions")
     if (
         groups == 1
         and all(w.kernel == w.stride and w.dilation == 1 for w in windows)

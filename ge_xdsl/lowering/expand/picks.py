@@ -169,8 +169,6 @@ def gather_nd(build: Builder, op: GeOp) -> SSAValue:
     """Rows of all that the indices do not address."""
     x, places = op.operands[:2]
     shape, depth = build.shape(x), build.shape(places)[-1]
-    if any(op.get_attr(n) for n in ("batch_dims",) if n in op.prototype.attr_by_name):
-        raise build.decline("with batch_dims")
     negative = "negative_index_support" in op.prototype.attr_by_name and bool(
         op.get_attr("negative_index_support")
     )

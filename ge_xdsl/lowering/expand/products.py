@@ -148,8 +148,6 @@ def fused(build: Builder, op: GeOp) -> SSAValue:
 
 def transposed_batches(build: Builder, op: GeOp) -> SSAValue:
     """TransposeBatchMatMul: permutations around the product"""
-    if build.slot("scale") is not None:
-        raise build.decline("with scale")
     a, b = op.operands[:2]
     for i, name in enumerate(("perm_x1", "perm_x2")):
         perm = list(op.get_attr(name))
