@@ -20,6 +20,7 @@ from ge_xdsl.dialects.aicore.move import (
     LoadL0bOp,
 )
 from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.paths import CopyL0cUbOp
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.dialects.aicore.vector import (
     VbinaryOp,
@@ -128,6 +129,13 @@ def _load(src: BatchedSource, op: Instruction, depth: int) -> None:
     if (row, col) != ("0", "0") or src.sizes_written(op.tile("src")) != (r, c):
         name = f"inner({name}, {row}, {col}, {r}, {c})"
     src.write(op, depth, rows, cols, f"{name}.swapaxes(-1, -2)" if turned else name)
+
+
+def _copy_sums(src: BatchedSource, op: CopyL0cUbOp, depth: int) -> None:
+    rows, cols = (src.scalar(size) for size in op.sizes)
+    row, col = (src.scalar(v) for v in op.offsets)
+    values = f"inner({src.name(op.tile('src'))}, {row}, {col}, {rows}, {cols})"
+    src.write(op, depth, rows, cols, f"{values}.astype({_element(src, op)}_t)")
 
 
 def _load_bias(src: BatchedSource, op: Instruction, depth: int) -> None:
@@ -302,6 +310,7 @@ STATEMENTS: dict[type[Operation], Statement] = {
     LoadL0aOp: _load,
     LoadL0bOp: _load,
     LoadBiasOp: _load_bias,
+    CopyL0cUbOp: _copy_sums,
     CopyRowsOp: _copy_rows,
     MmadOp: _mmad,
     FixpipeOp: _fixpipe,

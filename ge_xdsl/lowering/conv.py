@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from xdsl.ir import Attribute, Block, SSAValue
 
 from ge_xdsl.dialects.aicore.maps import CopyMapL1Op, Geometry, Load3dOp
-from ge_xdsl.dialects.aicore.move import CopyGmL1Op, LoadBiasOp
+from ge_xdsl.dialects.aicore.move import CopyGmL1Op
 from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.structure import KernelOp
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, BLOCK_ROWS, Tile
@@ -27,6 +27,7 @@ from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.buffers import Program, Value
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
+from ge_xdsl.lowering.drain import refused, without_table
 from ge_xdsl.lowering.emitter import Emitter, cast_to
 from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel, only_relu
 from ge_xdsl.lowering.matmul import shape_of as product_shape
@@ -35,7 +36,7 @@ from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
 from ge_xdsl.lowering.tile_price import cores_of
 from ge_xdsl.lowering.tile_search import best_tiling
-from ge_xdsl.lowering.tiling import BUFFERS, MatmulTiling
+from ge_xdsl.lowering.tiling import MatmulTiling
 from ge_xdsl.lowering.turn import block_kernel, turn_kernel
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.lowering.vector_kernel import Chain, vector_kernel
@@ -130,6 +131,9 @@ def reason(op: GeOp, target: Target) -> str:
     core = "vector" if conv.is_depthwise else "cube"
     if core not in target.lowers:
         return f"no {core} kernels for {target.name}"
+    why = refused(conv.element, target) if not conv.is_depthwise else ""
+    if why:
+        return why
     if conv.bias == "bf16" and not conv.is_depthwise:
         return "no lowering for a bias of element type bf16"
     if conv.is_pointwise:
@@ -153,7 +157,7 @@ def _declined(op: GeOp, conv: Conv, target: Target) -> str:
         return "no lowering for a channel multiplier"
     if constant_of(op.operands[1]) is None:
         return "no lowering for a filter that is not constant"
-    conv_tiling(shape_of(conv), target)
+    conv_tiling(without_table(shape_of(conv), target), target)
     return ""
 
 
@@ -169,7 +173,7 @@ def unit(op: GeOp, target: Target) -> Unit:
         place = _place_taps
     else:
         place = _place_map
-        check_choice(op, conv.tile, shape_of(conv), target)
+        check_choice(op, conv.tile, without_table(shape_of(conv), target), target)
     return Unit(
         ops,
         ops[-1].results,
@@ -239,7 +243,8 @@ def _launch_product(
     type: Attribute,
     target: Target,
 ) -> SSAValue:
-    check_choice(placer.unit.ops[0], product.tile, product_shape(product), target)
+    shape = without_table(product_shape(product), target)
+    check_choice(placer.unit.ops[0], product.tile, shape, target)
     return placer.launch(
         product, lambda name: matmul_kernel(name, product, target), operands, [type]
     )[0]
@@ -415,14 +420,8 @@ class _Body(Body):
         self.geometry = geometry
         self.shape = shape
 
-    def bias(self, body: Block) -> SSAValue:
-        n = self.tiling.n
-        row = alloc(body, Tile((1, n), self.product.bias, "l1"), "bias_l1", BUFFERS)
-        table = alloc(body, Tile((1, n), "f32", "bt"), "bias_bt", BUFFERS)
-        offsets: list[Index] = [self.batch[1], self.n]
-        body.add_op(CopyGmL1Op.build(self.block.args[2], row, offsets=offsets, sizes=[1, self.vn]))
-        body.add_op(LoadBiasOp.build(row, table, offsets=[0, 0], sizes=[1, self.vn]))
-        return table
+    def bias_window(self) -> list[Index]:
+        return [self.batch[1], self.n]
 
     def copy_a(self, body: Block, k: Index, length: Index, depth: int) -> SSAValue:
         shape, tiling = self.shape, self.tiling

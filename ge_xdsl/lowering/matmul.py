@@ -20,10 +20,12 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
 from ge_xdsl.dialects.aicore.move import CopyGmL1Op, LoadBiasOp, LoadL0aOp, LoadL0bOp
 from ge_xdsl.dialects.aicore.op import Index
+from ge_xdsl.dialects.aicore.paths import COUPLED
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
+from ge_xdsl.lowering.drain import Way, drain_through_ub, refused, without_table
 from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
 from ge_xdsl.lowering.tile_price import cores_of, strip_of
@@ -87,6 +89,9 @@ def reason(op: GeOp, target: Target) -> str:
             return "no lowering for a shape that is empty or not static"
         if not codes and element_of(tensor.dtype) not in FACTORS:
             return f"no lowering for element type {tensor.dtype.name}"
+    why = refused(element_of(tensor_of(op.operands[0].type).dtype), target)
+    if why:
+        return why
     found = product_of(op, False)
     return found if isinstance(found, str) else ""
 
@@ -103,7 +108,7 @@ def unit(op: GeOp, target: Target) -> Unit:
     product = product_of(op, relu is not None)
     assert isinstance(product, Product)
     product = replace(product, tile=chosen(op))
-    check_choice(op, product.tile, shape_of(product), target)
+    check_choice(op, product.tile, without_table(shape_of(product), target), target)
     ops = [op] if relu is None else [op, relu]
     return launch_unit(
         ops,
@@ -222,6 +227,8 @@ class Body:
         self.tiling = tiling
         self.target = target
         self.block = block
+        self.has_table = bool(product.bias and target.bt)
+        """Whether sums start from a bias."""
 
     def fill(self, strip: int) -> None:
         """The loop over tiles, by strips when there is more than one row (or column) of them."""
@@ -266,7 +273,7 @@ class Body:
     def tile(self, body: Block) -> None:
         """One tile of y: both factors by k1 columns, those by k0."""
         tiling, product = self.tiling, self.product
-        start = self.bias(body) if product.bias else None
+        start = self.bias(body) if self.has_table else None
         c = self.sums(body)
         outer = ForOp.make([product.k], [tiling.k1], ["k1"])
         body.add_op(outer)
@@ -289,7 +296,7 @@ class Body:
         load = self.load_a if keep_a else self.load_b
         kept = load(body, panel, 0, k) if tiling.k0 >= k else None
         # the bias of a panel of columns stays as the panel does
-        start = self.bias(body) if product.bias and not keep_a else None
+        start = self.bias(body) if self.has_table and not keep_a else None
         dim = STAYS[tiling.stay][1]
         extents, steps = self.extents()
         extent: Index = extents[dim]
@@ -300,7 +307,7 @@ class Body:
         body.add_op(loop)
         self.take(dim, loop, 0)
         tile = loop.body
-        if keep_a and product.bias:
+        if keep_a and self.has_table:
             start = self.bias(tile)
         c = self.sums(tile)
         copy = self.copy_b if keep_a else self.copy_a
@@ -326,9 +333,20 @@ class Body:
 
     def drain(self, body: Block, c: SSAValue) -> None:
         """The tile of y to GM."""
+        y = self.block.args[-1]
+        if self.target.arch in COUPLED:
+            bias = self.block.args[2] if self.product.bias else None
+            at = (self.m, self.n, self.vm, self.vn)
+            way = Way(y, self.batch, *at, self.product.relu, bias, self.bias_window())
+            drain_through_ub(body, c, way)
+            return
         window: list[Index] = [*self.batch, self.m, self.n]
-        relu, y = self.product.relu or None, self.block.args[-1]
+        relu = self.product.relu or None
         body.add_op(FixpipeOp.build(c, y, offsets=window, sizes=[self.vm, self.vn], relu=relu))
+
+    def bias_window(self) -> list[Index]:
+        """Where the tile's part of the bias stands in GM."""
+        return [0, self.n]
 
     def bias(self, body: Block) -> SSAValue:
         """Bring the tile's part of the bias to BT."""
@@ -336,7 +354,7 @@ class Body:
         arg = self.block.args[2]
         row = alloc(body, Tile((1, n), self.product.bias, "l1"), "bias_l1", BUFFERS)
         table = alloc(body, Tile((1, n), "f32", "bt"), "bias_bt", BUFFERS)
-        body.add_op(CopyGmL1Op.build(arg, row, offsets=[0, self.n], sizes=[1, self.vn]))
+        body.add_op(CopyGmL1Op.build(arg, row, offsets=self.bias_window(), sizes=[1, self.vn]))
         body.add_op(LoadBiasOp.build(row, table, offsets=[0, 0], sizes=[1, self.vn]))
         return table
 

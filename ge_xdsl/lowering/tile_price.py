@@ -11,7 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from ge_xdsl.dialects.aicore.paths import COUPLED
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, padded
+from ge_xdsl.lowering.drain import drain_cycles
 from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MatmulTiling, fewest_cores
 from ge_xdsl.targets.cost import Work, ceil_div, cost, row_loss
 from ge_xdsl.targets.target import Target
@@ -172,6 +174,8 @@ class Prices:
     def drain(self, m: int, n: int) -> float:
         """Cycles of FIX for a tile of y."""
         size = self.shape.out_size
+        if self.target.arch in COUPLED:
+            return drain_cycles(m, n, size, self.target)
         return self._cost(
             "fixpipe",
             m,

@@ -19,6 +19,7 @@ from ge_xdsl.dialects.aicore.types import padded
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
+from ge_xdsl.lowering.drain import without_table
 from ge_xdsl.lowering.remembered import Remembered
 from ge_xdsl.lowering.sync import sync_kernel
 from ge_xdsl.lowering.tile_choice import Choice, cut
@@ -66,7 +67,7 @@ def best_tiling(
     `what` is the product, which tells kernels apart, and its sizes. `build` makes its kernel.
     Raises CompileError when no tiling fits.
     """
-    product, shape = what
+    product, shape = what[0], without_table(what[1], target)
     found = _KNOWN.get((product, tile), target)
     if found is not None:
         return found

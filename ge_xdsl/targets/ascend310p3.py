@@ -1,7 +1,4 @@
-"""Ascend310P3: arch 200, 8 cores with cube and vector unit and 7 further vector cores.
-
-Matrix products stay whole-tensor calls, as on Ascend910A.
-"""
+"""Ascend310P3: arch 200, 8 cores with cube and vector unit and 7 further vector cores."""
 
 from ge_xdsl.targets.ascend910a import TARGET as A
 from ge_xdsl.targets.ascend910b1 import KB

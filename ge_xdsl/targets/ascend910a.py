@@ -1,7 +1,7 @@
 """Ascend910A: arch 100, cube and vector unit in one core.
 
-The cube path of this arch drains L0C through UB; no kernels of that form are made, so matrix
-products stay whole-tensor calls. Vector rates and latencies are those of arch 2201.
+The cube takes f16 and 8-bit factors, and L0C is drained through UB, by the vector unit. Vector
+rates and latencies are those of arch 2201.
 """
 
 from ge_xdsl.targets.ascend910b1 import KB
@@ -46,7 +46,6 @@ TARGET = (
         "Ascend910A",
         "INI-ge",
         arch="100",
-        lowers=("vector",),
         cube_cores=32,
         vector_cores=32,
         clock_mhz=1000,

@@ -202,11 +202,20 @@ def test_convolutions_that_take_several_kernels(case):
 
 
 @pytest.mark.parametrize("chip", ["Ascend910A", "Ascend310P3"])
-def test_chips_without_cube_kernels(chip):
-    case = {"x": (1, 3, 6, 6), "w": (8, 3, 3, 3)}
-    report = aicore.estimate(lower(parse_module(conv(**case)), chip), chip)
-    assert report.reasons == {"Conv2D": [f"no cube kernels for {chip}"]}
+def test_chips_without_fixpipe(chip):
+    for case in CASES[:6]:
+        text = conv(**case, bias="f16", relu="z")
+        lowered, report = check_graph(text, chip, low=-1, high=1)
+        assert "aicore.copy_l0c_ub" in module_text(lowered)
+        assert "cube" in {kernel.core for kernel in report.kernels}
     check_graph(conv((1, 8, 6, 6), (8, 1, 3, 3), groups=8), chip)
+
+
+def test_a_chip_without_wide_factors_keeps_their_convolutions():
+    chip, case = "Ascend910A", {"x": (1, 3, 6, 6), "w": (8, 3, 3, 3), "element": "f32"}
+    report = aicore.estimate(lower(parse_module(conv(**case)), chip), chip)
+    why = "no f32 factors on the cube unit of Ascend910A, expected f16, i8 or ui8"
+    assert report.reasons == {"Conv2D": [why]}
 
 
 @pytest.mark.parametrize("chip", ["Ascend910B4", "Ascend950PR_958x"])

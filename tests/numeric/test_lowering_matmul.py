@@ -7,6 +7,7 @@ from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.dialects.ge.types import dtype_of_numpy, tensor_of
+from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.compare import THRESHOLD, accept
 from ge_xdsl.interpreters.ge import run_function
@@ -162,9 +163,40 @@ def test_what_stays_is_told_why(types, result, why):
     assert report.reasons["MatMulV2"] == [f"no lowering for {why}"]
 
 
-def test_a_chip_without_fixpipe_keeps_matrix_products():
-    _, report = check_graph(matmul(8, 8, 8), "Ascend910A", calls={"MatMul": 1})
-    assert report.reasons["MatMul"] == ["no cube kernels for Ascend910A"]
+COUPLED = [
+    (matmul(8, 8, 8), "f16"),
+    (matmul(17, 33, 129, t1=True, relu=True), "f16"),
+    (matmul(128, 64, 200, bias=True, relu=True), "f32"),
+    (matmul(300, 700, 500, t2=True), "f16"),
+    (matmul(1000, 96, 600, bias=True), "f32"),
+    (matmul(1, 1024, 1000), "f16"),
+    (matmul(2048, 64, 64), "f16"),
+]
+"""Products, and the element type in which their sums come to UB."""
+
+
+@pytest.mark.parametrize("chip", ["Ascend910A", "Ascend310P3"])
+@pytest.mark.parametrize(("text", "element"), COUPLED)
+def test_a_chip_without_fixpipe_drains_products_through_ub(text, element, chip):
+    lowered, report = check_graph(text, chip)
+    (kernel,) = report.kernels
+    assert kernel.core == "cube"
+    assert kernel.busy["V"] > 0
+    assert kernel.busy["MTE3"] > 0
+    assert kernel.busy.get("FIX", 0) == 0
+    printed = module_text(lowered)
+    assert "fixpipe" not in printed
+    assert "load_bias" not in printed
+    sums = next(line for line in printed.splitlines() if "copy_l0c_ub" in line)
+    assert sums.endswith(f"x{element}, ub>")
+
+
+@pytest.mark.parametrize("dtype", ["f32", "bf16"])
+def test_a_chip_without_wide_factors_keeps_their_products(dtype):
+    _, report = check_graph(matmul(8, 8, 8, dtype=dtype), "Ascend910A", calls={"MatMul": 1})
+    assert report.reasons["MatMul"] == [
+        f"no {dtype} factors on the cube unit of Ascend910A, expected f16, i8 or ui8"
+    ]
 
 
 def test_equal_products_share_a_kernel():
@@ -187,3 +219,10 @@ def test_a_result_that_others_use_keeps_its_relu_apart():
 }"""
     _, report = check_graph(text)
     assert [kernel.core for kernel in report.kernels] == ["cube", "vector"]
+
+
+def test_wide_factors_are_refused_by_the_cube_unit_of_arch_100():
+    lowered = lower(parse_module(matmul(16, 16, 16, dtype="bf16")), "Ascend910B1")
+    message = "aicore.mmad in @MatMul: is of arch 2201 and 3510, expected one that Ascend910A"
+    with pytest.raises(CompileError, match=message):
+        check(lowered, target("Ascend910A"))

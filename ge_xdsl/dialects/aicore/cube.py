@@ -21,10 +21,11 @@ class MmadOp(Instruction):
 
     start is c itself, except where all indices after `at` are zero (or none is given): there it
     is zero, or with `init = bias` the row in the bias table; with `init = acc` it is always c.
-    With `hf32` f32 factors are rounded to 10 bits of mantissa first, at twice the speed. C1: f16,
-    bf16 or f32 factors of one type and f32 sums, or i8 and ui8 factors and i32 sums; the bias is
-    as c. C2: the sizes fit the tiles. C3: sizes of at most 4095. C4: hf32 is for f32. With
+    With `hf32` f32 factors are rounded to 10 bits of mantissa first, at twice the speed. With
     `unit_flag`, here and in the fixpipe, blocks of c are drained while later ones are computed.
+    C1: f16, bf16 or f32 factors of one type and f32 sums, or i8 and ui8 factors and i32 sums; the
+    bias is as c. C2: the sizes fit the tiles. C3: sizes of at most 4095. C4: hf32 is for f32.
+    Factors of f32 and bf16 are of arch 2201 and 3510.
     """
 
     name = "aicore.mmad"
@@ -38,6 +39,10 @@ class MmadOp(Instruction):
     }
     rank = 3
     options = {"init": ("zero", "bias", "acc"), "hf32": bool, "unit_flag": bool}
+
+    def needed_arches(self) -> Sequence[str]:
+        narrow = self.tile_type("a").element in ("f16", *INTEGERS)
+        return () if narrow else ("2201", "3510")
 
     def tile_names(self) -> tuple[str, ...]:
         return self.tiles if self.option("init") == "bias" else ("a", "b", "c")

@@ -13,6 +13,7 @@ from ge_xdsl.dialects.aicore.maps import Load3dOp
 from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
+from ge_xdsl.dialects.aicore.paths import COUPLED
 from ge_xdsl.dialects.aicore.structure import KernelOp, section_kind
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
@@ -23,6 +24,17 @@ CORE_PIPES = {
     "vector": ("S", "MTE2", "V", "MTE3"),
 }
 """Core kind -> the pipes that it has where cube and vector cores are apart."""
+
+
+COUPLED_PIPES = ("S", "MTE2", "MTE1", "M", "V", "MTE3")
+"""What both units in one core have; there is no fixpipe."""
+
+
+def core_pipes(kind: str, target: Target) -> tuple[str, ...]:
+    """The pipes of a core of a kind; a cube core of arch 100 and 200 has the vector unit, too."""
+    if kind == "cube" and target.arch in COUPLED:
+        return COUPLED_PIPES
+    return CORE_PIPES.get(kind, ())
 
 
 def check(module: ModuleOp, target: Target) -> None:
@@ -58,7 +70,7 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
 def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:
     subject = f"{op.name} in @{kernel.sym_name}"
     kind = section_kind(op)
-    if op.pipe not in CORE_PIPES.get(kind, ()):
+    if op.pipe not in core_pipes(kind, target):
         raise CompileError(
             f"runs on pipe {op.pipe}, expected one of a {kind} core",
             subject=subject,

@@ -29,7 +29,7 @@
 // CHIP: launch_us {{.*}} us {{.*}} [FITTED] fitted to published measurements on arch 2201
 // CHIP: exp {{.*}} 32 {{.*}} 32
 
-// P3: Ascend310P3: arch 200, kernels for vector cores
+// P3: Ascend310P3: arch 200, kernels for cube and vector cores
 
 func.func @main(%x : tensor<1024x512xf16>, %w : tensor<512x768xf16>, %b : tensor<768xf16>) -> tensor<1024x768xf16> {
   %a = ge.MatMul(%x, %w) : (tensor<1024x512xf16>, tensor<512x768xf16>) -> tensor<1024x768xf16>
