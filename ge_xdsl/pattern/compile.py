@@ -16,8 +16,9 @@ from typing import Any, TypeAlias
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.errors import CompileError
+from ge_xdsl.errors import CompileError, PassError
 from ge_xdsl.pattern.access import item, operands_of, producer, user_of, uses
 from ge_xdsl.pattern.emit import BranchSource, namespace
 from ge_xdsl.pattern.graph import PatternGraph, is_constant
@@ -40,6 +41,12 @@ BranchFunction: TypeAlias = Callable[[Operation, Nodes, Values], "State | None"]
 
 Edge: TypeAlias = tuple[type[GeOp], int, type[GeOp]]
 """A required edge: class of the reader, operand index, class of the producer."""
+
+
+TRIES = 64
+"""After so many combinations that lead nowhere each output is looked for by itself."""
+LIMIT = 100_000
+"""So many combinations, and the number of ops for each output, are tried at one root."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +104,11 @@ class CompiledPattern:
         self.root_classes = classes_for(root)
         """The op classes that output 0 can be."""
         self.source, functions = _generate(graph, config)
-        first = functions[0]
-        assert first is not None
-        self._first = first
+        self.first: BranchFunction | None = functions[0]
+        """Matches output 0's branch, the first thing that `match` does; None when it does more."""
+        self._tries = 0
+        """Combinations of nodes for the first outputs that led to no match, at one root."""
+        self._hopeless = False
         self._steps = [_step(graph, config, k, f) for k, f in enumerate(functions) if k]
         self._outputs = [
             (graph.nodes.index(v.op), v.index)
@@ -181,15 +190,22 @@ class CompiledPattern:
 
     def match(self, root: Operation, candidates: Candidates | None = None) -> Match | None:
         """The first match with `root` as output 0's node, None when there is none."""
-        state = self._first(root, (), ())
-        if state is None:
-            return None
+        first = self.first
+        assert first is not None
+        state = first(root, (), ())
+        return None if state is None else self.search(root, state, candidates)
+
+    def search(
+        self, root: Operation, state: State, candidates: Candidates | None = None
+    ) -> Match | None:
+        """The first match that goes on from what `first` bound at `root`."""
         if not self._steps:
             closed, nodes, values = state
             return Match(self.graph, nodes, values, None, True) if closed else self._finish(state)
         block = root.parent
         if block is None:
             return None
+        self._tries, self._hopeless = 0, False
         return self._search(0, state, block, candidates or BlockCandidates(block))
 
     def explain(self, root: GeOp, candidates: Candidates | None = None) -> Match | Declined:
@@ -214,7 +230,38 @@ class CompiledPattern:
                 found = self._search(index + 1, bound, block, candidates)
                 if found is not None:
                     return found
+                self._tries += 1
+                if self._tries >= TRIES and self._is_hopeless(block, candidates, nodes):
+                    return None
         return None
+
+    def _is_hopeless(self, block: Block, candidates: Candidates, nodes: Nodes) -> bool:
+        """Whether no combination can match, asked after each one that does not.
+
+        Raises PassError when there are too many to try them all.
+        """
+        if self._tries == TRIES:
+            self._hopeless = not all(self._is_somewhere(s, candidates) for s in self._steps)
+        elif self._tries > LIMIT + len(block.ops) * len(self._steps):
+            raise PassError(
+                f"more than {LIMIT} combinations of nodes fit some of the {len(self._steps) + 1} "
+                f"outputs at {describe(nodes[0])}, expected outputs that share tensors",
+                subject=f"pattern '{self.graph.name}'",
+            )
+        return self._hopeless
+
+    def _is_somewhere(self, step: Step, candidates: Candidates) -> bool:
+        """Whether the branch of an output matches anywhere by itself, if that can be told."""
+        output = producer(step.output)
+        if step.function is None or step.path is not None or not isinstance(output, GeOp):
+            return True
+        if self.config.upstream_quirks:
+            return True
+        k = self.graph.outputs.index(step.output)
+        nodes: Any = (None,) * sum(len(branch.nodes) for branch in self.graph.branches[:k])
+        values: Any = (None,) * len(bound_inputs(self.graph, k))
+        found = (step.function(op, nodes, values) for op in candidates.of_type(output))
+        return any(bound is not None for bound in found)
 
     def _search_inputs(
         self, index: int, state: State, block: Block, candidates: Candidates

@@ -18,7 +18,7 @@ from xdsl.traits import Commutative
 from ge_xdsl.dialects.ge.names import describe, describe_value
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
-from ge_xdsl.errors import CompileError
+from ge_xdsl.errors import CompileError, PassError
 from ge_xdsl.pattern.access import operands_of, producer
 from ge_xdsl.pattern.boundary import outside_reads, tangled_input
 from ge_xdsl.pattern.compile import CompiledPattern, Edge
@@ -93,6 +93,12 @@ def is_commutative(op: GeOp) -> bool:
     return op.has_trait(Commutative) or op.op_type in UNTYPED
 
 
+FEW = 1_000
+"""Nodes that one search lays on the graph before it looks at what fits at all."""
+LIMIT = 20_000
+"""Nodes that one search lays on the graph at most."""
+
+
 class ExtendedMatch(Match):
     """A match whose pattern inputs may stand for several tensors, or for none."""
 
@@ -127,6 +133,7 @@ class ExtendedPattern(CompiledPattern):
 
     def __init__(self, graph: PatternGraph, config: MatcherConfig, matching: Matching) -> None:
         super().__init__(graph, config)
+        self.first = None
         self.matching = matching
 
     @property
@@ -177,6 +184,12 @@ class ExtendedPattern(CompiledPattern):
             if not isinstance(closed, Declined):
                 return closed
             search.note(len(targets), closed.reason, closed.at)
+        if search.is_too_long():
+            raise PassError(
+                f"is laid in more than {LIMIT} ways on the nodes at {describe(root)}, expected "
+                "fewer pattern inputs that occur more than once below commutative nodes",
+                subject=f"pattern '{self.graph.name}'",
+            )
         depth, reason, at = search.nearest
         return Declined(reason, at or root, depth, total=len(self.graph.nodes))
 
@@ -248,6 +261,8 @@ class _Backtracking:
         self.candidates = candidates
         self.nodes: dict[GeOp, GeOp] = {}
         self.inputs: dict[int, Bound] = {}
+        self.steps = 0
+        self.fits: dict[tuple[OpResult, SSAValue], bool] = {}
         self.nearest: tuple[int, str, Operation | None] = (-1, "does not match", None)
         """How many nodes were matched when the search came furthest, why it stopped, and where."""
 
@@ -363,6 +378,11 @@ class _Backtracking:
         if known is not None:
             yield from self.solutions(rest)
             return
+        self.steps += 1
+        if self.steps > FEW and (
+            self.is_too_long() or not self.possible(pattern, value) or not self.all_possible(rest)
+        ):
+            return
         self.nodes[p] = t
         for operands in self.orders(t):
             goals = self.paired(p, t, operands)
@@ -374,6 +394,58 @@ class _Backtracking:
                 todo = (*pair, t, todo)
             yield from self.solutions(todo)
         del self.nodes[p]
+
+    def is_too_long(self) -> bool:
+        """Whether to give up: more steps than a search with few ways takes on this graph."""
+        if self.steps <= LIMIT:
+            return False
+        return self.steps > LIMIT + len(self.block.ops) * len(self.graph.nodes)
+
+    def possible(self, pattern: OpResult, value: SSAValue) -> bool:
+        """Whether the part of the pattern above a tensor fits by itself, remembered.
+
+        What other parts have bound is not asked: with that a search in all orders of many
+        commutative ops is short where it finds nothing.
+        """
+        key = (pattern, value)
+        if key not in self.fits:
+            p, t = pattern.op, producer(value)
+            assert isinstance(p, GeOp)
+            assert isinstance(t, GeOp)
+            self.fits[key] = self.differs_by_itself(pattern, p, value, t) == "" and any(
+                all(self.may_stand(v, have) for v, have in goals)
+                for operands in self.orders(t)
+                if not isinstance(goals := self.paired(p, t, operands), str)
+            )
+        return self.fits[key]
+
+    def all_possible(self, goals: Goals) -> bool:
+        """Whether each of the goals can be reached by itself."""
+        while goals is not None:
+            pattern, values, _, goals = goals
+            if not self.may_stand(pattern, values):
+                return False
+        return True
+
+    def may_stand(self, pattern: SSAValue, values: Bound) -> bool:
+        """The same for an operand, which may be seen as several tensors."""
+        if not isinstance(pattern, OpResult):
+            mark = self.marks.get(pattern, NO_MARK)
+            return not any(mark.tensor_difference(value) for value in values)
+        [value] = values
+        return any(
+            isinstance(producer(seen), GeOp) and self.possible(pattern, seen)
+            for seen in self.seen_as(pattern, value)
+        )
+
+    def differs_by_itself(self, pattern: OpResult, p: GeOp, value: SSAValue, t: GeOp) -> str:
+        """Why a tensor is not what a pattern node gives, whatever else is bound."""
+        if not isinstance(value, OpResult) or value.index != pattern.index:
+            return "is another output"
+        mark = self.marks.get(pattern, NO_MARK)
+        return (
+            self.kind_difference(p, t) or mark.node_difference(t) or mark.tensor_difference(value)
+        )
 
     def difference(
         self,

@@ -267,6 +267,10 @@ class Place:
     at: Operation | None
 
 
+TRIES = 2_000
+"""Candidates for further outputs that one search looks at to find the nearest miss."""
+
+
 class Search:
     """Assigns outputs one after another, each with its branch."""
 
@@ -285,6 +289,7 @@ class Search:
         self.edit = edit
         self.nearest: Place | None = None
         """Where the miss that `at` returned stopped; None for one at the boundary."""
+        self.tries = TRIES
 
     def at(self, root: GeOp) -> Match | Declined:
         """The first match with `root` as the node of output 0, or the nearest miss."""
@@ -311,6 +316,9 @@ class Search:
             return self.finish(state)
         nearest: Declined | None = None
         for candidate in self.values_for(self.graph.outputs[index + 1]):
+            if nearest is not None and self.tries < 0:
+                break
+            self.tries -= 1
             self.nearest = None
             outcome = self.output(index + 1, candidate, state.copy())
             if isinstance(outcome, Match):

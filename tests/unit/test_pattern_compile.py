@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import pytest
 from graph_text import graph, module_of
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.errors import PassError
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match, MatcherConfig, match_at
+from ge_xdsl.pattern.rule import Declined
 
 UNARY = ("Relu", "Exp")
 BINARY = ("Add", "Mul")
@@ -91,3 +94,38 @@ def test_a_part_of_a_graph_matches_itself(target: str, data: st.DataObject) -> N
     match = compile_pattern(patterns, MatcherConfig(ir_attr=True)).match(root)
     assert match is not None
     assert match.root is root
+
+
+def many_relus(last: str) -> PatternGraph:
+    """A pattern with ten outputs Relu of inputs of their own, and one more output."""
+    names = [f"x{i}" for i in range(11)]
+    relus = [f"r{i} = Relu(x{i})" for i in range(10)]
+    outputs = ", ".join([*(f"r{i}" for i in range(10)), "z"])
+    return PatternGraph(graph("\n".join([" ".join(names), *relus, last, f"return {outputs}"])))
+
+
+def twenty_relus(last: str) -> list[GeOp]:
+    relus = [f"r{i} = Relu(x)" for i in range(20)]
+    outputs = ", ".join([*(f"r{i}" for i in range(20)), "z"])
+    func = graph("\n".join(["x", *relus, last, f"return {outputs}"]))
+    return [op for op in func.body.block.ops if isinstance(op, GeOp)]
+
+
+def test_an_output_that_is_nowhere_ends_the_search() -> None:
+    compiled = compile_pattern(many_relus("a = Abs(x10)\n z = Neg(a)"))
+    root, *_ = twenty_relus("a = Exp(x)\n z = Neg(a)")
+    assert compiled.match(root) is None
+    outcome = compiled.explain(root)
+    assert isinstance(outcome, Declined)
+    assert outcome.reason.startswith("output 10 at ge.Neg 'z': operand 0: is Exp, expected Abs")
+
+
+def test_too_many_combinations_are_an_error() -> None:
+    compiled = compile_pattern(many_relus("a = Abs(x9)\n z = Neg(a)"))
+    root, *_ = twenty_relus("a = Abs(r0)\n z = Neg(a)")
+    with pytest.raises(PassError) as caught:
+        compiled.match(root)
+    assert caught.value.message == (
+        "more than 100000 combinations of nodes fit some of the 11 outputs at ge.Relu 'r0', "
+        "expected outputs that share tensors"
+    )

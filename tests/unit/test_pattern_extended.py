@@ -7,10 +7,12 @@ from graph_text import graph, module_of, node, pattern, types_of
 from test_pattern_match import CASES
 
 from ge_xdsl.dialects.ge.graph import ge_ops
+from ge_xdsl.errors import PassError
 from ge_xdsl.pattern import extended
 from ge_xdsl.pattern.driver import MANY, PatternRule, run_ge
 from ge_xdsl.pattern.extended import ExtendedPattern, Matching
 from ge_xdsl.pattern.match import Match, match_at
+from ge_xdsl.pattern.rule import Declined
 
 GEMM = "a w b\n m = MatMul(a, w)\n y = Add(m, b)\n return y"
 SOFTMAX = "q k\n m = MatMul(q, k)\n y = SoftmaxV2(m)\n return y"
@@ -161,3 +163,42 @@ def test_attempts_grow_linearly_on_a_chain_of_sums(monkeypatch) -> None:
 def swapped(line):
     first, second = line.split("(")[1].rstrip(")").split(", ")
     return second, first
+
+
+def sums(names):
+    """Lines of a balanced tree of Adds over some tensors, and the name of its last one."""
+    lines, level = [], list(names)
+    while len(level) > 1:
+        pairs = list(zip(level[::2], level[1::2], strict=True))
+        level = [f"s{len(lines) + i}" for i in range(len(pairs))]
+        lines += [f"{s} = Add({a}, {b})" for s, (a, b) in zip(level, pairs, strict=True)]
+    return lines, level[0]
+
+
+def test_many_commutative_nodes_are_tried_in_few_orders() -> None:
+    """A tree of 63 Adds that has no Relu below it, in 2^63 orders: a miss, and at once."""
+    names = [f"x{i}" for i in range(64)]
+    lines, last = sums([*names[:-1], "r"])
+    wanted = "\n".join([" ".join(names), "r = Relu(x63)", *lines, f"return {last}"])
+    lines, last = sums(names)
+    compiled = extended_pattern(wanted, Matching(commutative=True))
+    func = graph("\n".join([" ".join(names), *lines, f"return {last}"]))
+    root = node(func, last)
+    outcome = compiled.explain(root)
+    assert isinstance(outcome, Declined)
+    assert outcome.reason == "operand 1: is graph input 'x63', expected Relu"
+
+
+def test_too_many_orders_are_an_error() -> None:
+    names = [f"x{i}" for i in range(64)]
+    lines, last = sums([*names[:-1], "x0"])
+    wanted = "\n".join([" ".join(names[:-1]), *lines, f"return {last}"])
+    lines, last = sums(names)
+    compiled = extended_pattern(wanted, Matching(commutative=True))
+    func = graph("\n".join([" ".join(names), *lines, f"return {last}"]))
+    with pytest.raises(PassError) as caught:
+        compiled.match(node(func, last))
+    assert caught.value.message == (
+        f"is laid in more than 20000 ways on the nodes at ge.Add '{last}', expected fewer "
+        "pattern inputs that occur more than once below commutative nodes"
+    )
