@@ -10,12 +10,11 @@ out and named.
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 from typing import Any
 
-from bench_evaluate import PROJECT, fetch_model, inputs_of
+from real_models import parser_of, rows_of
 
 PASSES = (
     "ge-infer-shape,ge-fold-constants,ge-simplify,ge-decompose{to=target},ge-fold-constants,"
@@ -100,28 +99,18 @@ def table(rows: dict[str, dict[str, Any]]) -> str:
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--models", type=Path, default=PROJECT / "models")
-    parser.add_argument("--only", default="", help="names, all by default")
+    parser = parser_of(__doc__)
     parser.add_argument("--target", default="Ascend910B1")
     parser.add_argument("--table", action="store_true", help="text in place of JSON")
-    options = parser.parse_args()
-    models = fetch_model().MODELS
-    names = options.only.split(",") if options.only else list(models)
-    paths = {name: options.models / f"{name}.onnx" for name in names}
-    rows = {
-        name: measure(path, inputs_of(models[name]), options.target)
-        for name, path in paths.items()
-        if path.exists()
-    }
-    missing = [name for name, path in paths.items() if not path.exists()]
-    if options.table:
+    given = parser.parse_args()
+    found = rows_of(given, lambda _, path, inputs: measure(path, inputs, given.target))
+    rows = found["models"]
+    if given.table:
         print(table(rows))
-        print(f"not fetched: {', '.join(missing) or 'none'}")
+        print(f"not fetched: {', '.join(found['not fetched']) or 'none'}")
         return
-    result: dict[str, Any] = {"benchmark": "coverage", "target": options.target, "models": rows}
+    result = {"benchmark": "coverage", "target": given.target, **found}
     result["all"] = in_all(rows) if rows else {}
-    result["not fetched"] = missing
     print(json.dumps(result))
 
 

@@ -32,7 +32,7 @@ def script(path):
 
 
 MODELS = script(PROJECT / "tools" / "fetch_model.py").MODELS
-inputs_of = script(PROJECT / "benchmarks" / "bench_evaluate.py").inputs_of
+inputs_of = script(PROJECT / "benchmarks" / "real_models.py").inputs_of
 
 
 def image(*shape):
