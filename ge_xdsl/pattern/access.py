@@ -26,6 +26,9 @@ next_use: Callable[[Use], Use | None] = attrgetter("_next_use")
 user_of: Callable[[Use], Operation] = attrgetter("_operation")
 next_op: Callable[[Operation], Operation | None] = attrgetter("_next_op")
 
+prev_op: Callable[[Operation], Operation | None] = attrgetter("_prev_op")
+last_op: Callable[[Block], Operation | None] = attrgetter("_last_op")
+
 
 def ops_of(block: Block) -> list[Operation]:
     """The ops of a block, in order."""
@@ -35,6 +38,23 @@ def ops_of(block: Block) -> list[Operation]:
         found.append(op)
         op = next_op(op)
     return found
+
+
+def by_class(block: Block) -> tuple[list[Operation], dict[type[Operation], list[Operation]]]:
+    """The ops of a block, in order, and those of each class; in one walk, which costs most where
+    a graph is too large for the processor's caches."""
+    found: list[Operation] = []
+    classes: dict[type[Operation], list[Operation]] = {}
+    op = block.first_op
+    while op is not None:
+        found.append(op)
+        cls = type(op)
+        if cls in classes:
+            classes[cls].append(op)
+        else:
+            classes[cls] = [op]
+        op = next_op(op)
+    return found, classes
 
 
 def nested_in(ops: Sequence[Operation]) -> list[Operation]:

@@ -18,7 +18,9 @@ from ge_xdsl.pattern.access import (
     control_successors,
     data_uses,
     in_block,
+    last_op,
     operands_of,
+    prev_op,
     producer,
     user_of,
     uses,
@@ -187,9 +189,10 @@ def makes_cycle(
 
 
 def has_control_edge(block: Block) -> bool:
-    last = block.last_op
-    before = None if last is None else last.prev_op
-    return type(before) is ControlEdgeOp or type(last) is ControlEdgeOp
+    last = last_op(block)
+    return last is not None and (
+        type(prev_op(last)) is ControlEdgeOp or type(last) is ControlEdgeOp
+    )
 
 
 def _successors(op: Operation, block: Block, control: bool) -> Iterable[Operation]:

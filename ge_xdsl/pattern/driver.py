@@ -105,9 +105,9 @@ class _GeRun:
                 self.queue.append(op)
 
     def listing(self, block: Block) -> Sequence[Operation]:
-        """The ops of a block: those of the index as long as nothing has changed."""
-        changed = self.report.changed or self.index.dirty or self.guard.erased
-        return ops_of(block) if changed or block is not self.block else self.index.ops
+        """The ops of a block, for its own one also those that a rewrite removed."""
+        index = self.index
+        return [*index.ops, *index.later] if block is self.block else ops_of(block)
 
     def replaced(
         self, new: list[GeOp], old: list[GeOp], touched: list[tuple[Operation, int]]
@@ -214,11 +214,18 @@ class _GeRun:
         Among many rules only the ops with a required edge are tried, up to the first rewrite:
         that may make the edge elsewhere.
         """
-        index, match = self.index, rule.pattern.match
+        index, pattern = self.index, rule.pattern
+        first, match = pattern.first, pattern.match
         tried = 0
         for op in self.pending(index.near(rule.root_features) if self.many else None):
             tried += 1
-            found = match(op, index)
+            if first is None:
+                found = match(op, index)
+            else:
+                state = first(op, (), ())
+                if state is None:
+                    continue
+                found = pattern.search(op, state, index)
             if found is not None:
                 self.rewriter.start(op)
                 if rule.apply(found, self.rewriter) is APPLIED:

@@ -37,22 +37,21 @@ BOOKKEEPING = frozenset({NAME, ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME})
 class _Step:
     """One rewrite: its rule, what it started from, and the rewrite that made that."""
 
-    __slots__ = ("cls", "debt", "name", "parent", "repeats", "rule", "shape")
+    parent: _Step | None = None
+    debt = 0
+    shape: object = None
+    repeats = 0
 
-    def __init__(self, rule: str, root: Operation, parent: _Step | None, debt: int) -> None:
+    def __init__(self, rule: str, root: Operation) -> None:
         self.rule = rule
-        self.name = root.attributes.get(NAME)
-        self.cls = type(root)
-        self.parent = parent
-        self.debt = debt
-        self.shape: object = None
-        self.repeats = 0
+        self.root = root
 
     def text(self) -> str:
-        name = self.name.data if isinstance(self.name, StringAttr) else ""
+        attr = self.root.attributes.get(NAME)
+        name = attr.data if isinstance(attr, StringAttr) else ""
         if len(name) > SHOWN_NAME:
             name = f"{name[: SHOWN_NAME - 3]}..."
-        op_type = type_text(self.cls)
+        op_type = type_text(type(self.root))
         return f"{op_type} '{name}'" if name else op_type
 
 
@@ -75,9 +74,30 @@ class Guard:
         """
         self.count += 1
         made, created, erased = self._made, self.created, self.erased
-        found = made.pop(id(root), None)
-        least = None if found is None else found[1]
-        paid, alone, stays = least is None, True, True
+        self.created, self.erased = [], []
+        if id(root) in made:
+            step, stays = self._follow(rule, root, created, erased)
+        else:
+            step, stays = _Step(rule, root), True
+            for op in erased:
+                if op is root:
+                    stays = False
+                elif made:
+                    made.pop(id(op), None)
+        for op in created:
+            made[id(op)] = (op, step)
+        if stays:
+            made[id(root)] = (root, step)
+        covers = len(created) >= len(erased) and _covers(created, erased or (root,))
+        return created if covers else ()
+
+    def _follow(
+        self, rule: str, root: Operation, created: Sequence[Operation], erased: Sequence[Operation]
+    ) -> tuple[_Step, bool]:
+        """The step from a root that a rewrite made, and whether the root is still there."""
+        made, step = self._made, _Step(rule, root)
+        least = made.pop(id(root))[1]
+        paid, alone, stays = False, True, True
         for op in erased:
             if op is root:
                 stays = False
@@ -85,27 +105,20 @@ class Guard:
             found = made.pop(id(op), None)
             if found is None:
                 paid = True
-            elif least is not None and found[1] is not least:
+            elif found[1] is not least:
                 alone = False
                 if found[1].debt < least.debt:
                     least = found[1]
-        if paid or least is None:
-            step = _Step(rule, root, None, 0)
-        else:
-            step = _Step(rule, root, least, least.debt + (len(created) >= len(erased)))
+        if not paid:
+            step.parent, step.debt = least, least.debt + (len(created) >= len(erased))
             self.indebted += 1
-        for op in created:
-            made[id(op)] = (op, step)
-        if stays:
-            made[id(root)] = (root, step)
-        if step.parent is not None and alone:
-            self._compare(step, created or (root,))
-        covers = len(created) >= len(erased) and _covers(created, erased or (root,))
-        new = tuple(created) if covers else ()
-        self.created, self.erased = [], []
+            for op in (*created, root) if stays else created:
+                made[id(op)] = (op, step)
+            if alone:
+                self._compare(step, created or (root,))
         if step.repeats > MAX_REPEATS or step.debt > MAX_DEBT or self.indebted > self.limit:
             raise self._endless(step, location_of(root))
-        return new
+        return step, stays
 
     def _compare(self, step: _Step, made: Sequence[Operation]) -> None:
         """Count how often the rewrites that a step comes from gave the same ops."""

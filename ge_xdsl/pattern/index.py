@@ -12,11 +12,11 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.pattern.access import (
     WIDE,
+    by_class,
     item,
     nested_in,
     next_use,
     operands_of,
-    ops_of,
     reads,
     user_of,
     uses,
@@ -132,6 +132,8 @@ class BlockIndex:
         self._below: dict[Feature, Sequence[Operation]] = {}
         self.ops: list[Operation] = []
         """The ops of the block at the last `refresh`, in order."""
+        self.later: list[Operation] = []
+        """The ops that came since then."""
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self._fronts: dict[type[Operation], _Live] = {}
         self._readers: dict[SSAValue, Readers] = {}
@@ -143,13 +145,9 @@ class BlockIndex:
         self._ranks = {}
         self._fronts = {}
         self._readers = {}
-        ops = ops_of(self.block)
-        buckets: dict[type[Operation], list[Operation]] = {
-            cls: [] for cls in dict.fromkeys(map(type, ops))
-        }
-        for op in ops:
-            buckets[type(op)].append(op)
-        self.ops, self.size = ops, len(ops)
+        self.ops, buckets = by_class(self.block)
+        self.size = len(self.ops)
+        self.later = []
         if ConstantOp in buckets or ConstOp in buckets:
             self._merge_constants(buckets)
         self.buckets = buckets
@@ -165,6 +163,7 @@ class BlockIndex:
     def inserted(self, op: Operation) -> None:
         """Note a new op: it becomes the last candidate of its type."""
         cls = type(op)
+        self.later.append(op)
         self.dirty.add(cls)
         bucket = self.buckets.get(cls)
         if bucket is None:

@@ -137,7 +137,8 @@ class PlanSource:
             f"else: from_names = new(ArrayAttr); put(from_names, 'data', {names})",
             "passes = scope.passes",
             "names = scope.names",
-            "taken = names.taken()",
+            "longest = names.longest",
+            "if longest < 0: longest = names.measure()",
             "block = n0.parent",
             "source = n0.source",
         ]
@@ -155,11 +156,10 @@ class PlanSource:
         joined = "_".join(f"{{name_{i}.data}}" for i in range(len(self.node_names)))
         self.lines += [
             f'text = f"{{{stem_name}}}_{joined}_{{names.counter}}"',
-            "if len(text) > MAX_NAME or text in taken:",
-            f'    text = names.fresh({stem_name}, f"{joined}")',
+            "if longest < len(text) <= MAX_NAME: names.counter += 1",
             "else:",
-            "    names.counter += 1",
-            "    taken.add(text)",
+            f'    text = names.fresh({stem_name}, f"{joined}")',
+            "    longest = names.longest",
             "name = new(StringAttr)",
             'put(name, "data", text)',
             f"o{k}.properties = properties_{k}.copy()",

@@ -58,25 +58,44 @@ MAX_NAME = 255
 """Longest node name that renaming makes; a longer one is cut and gets a digest."""
 
 
+UNKNOWN = -1
+
+
 class Names:
-    """Names for new nodes of one graph: `<name>_<replaced names>_<counter>`, unique in it."""
+    """Names for new nodes of one graph: `<name>_<replaced names>_<counter>`, unique in it.
+
+    The counter tells them from each other. They are mostly longer than every name in the graph,
+    which tells them from those; only where one is not are the names of the graph collected.
+    """
 
     def __init__(self, root: Operation | None) -> None:
         self.root = root
         self.counter = 0
         self.listing: Callable[[Block], Sequence[Operation]] = ops_of
         """The ops of a block, for who has them at hand."""
+        self.longest = UNKNOWN
+        """A longer name of a new node is in use by no other, up to `MAX_NAME`."""
         self._taken: set[str] | None = None
 
     def taken(self) -> set[str]:
         """Every name in the graph, and the ones given out."""
         if self._taken is None:
-            self._taken = set() if self.root is None else _names_in(self.root, self.listing)
+            self._taken = set(self._names(ops_of))
+            self.longest = MAX_NAME
         return self._taken
+
+    def measure(self) -> int:
+        """The length of the longest name in the graph, found on first use."""
+        if self.longest == UNKNOWN:
+            self.longest = max(map(len, self._names(self.listing)), default=0)
+        return self.longest
+
+    def _names(self, listing: Callable[[Block], Sequence[Operation]]) -> list[str]:
+        return [] if self.root is None else _names_in(self.root, listing)
 
     def fresh(self, stem: str, replaced: str) -> str:
         """A name for a replacement node that the replacement calls `stem`."""
-        taken = self.taken()
+        longest = self.measure()
         base = f"{stem}_{replaced}"
         if len(base) > MAX_NAME:
             digest = hashlib.sha256(base.encode()).hexdigest()[:8]
@@ -84,6 +103,9 @@ class Names:
         while True:
             name = f"{base}_{self.counter}"
             self.counter += 1
+            if self._taken is None and len(name) > longest:
+                return name
+            taken = self.taken()
             if name not in taken:
                 taken.add(name)
                 return name
@@ -98,21 +120,16 @@ class Names:
         return found
 
 
-def _names_in(root: Operation, listing: Callable[[Block], Sequence[Operation]]) -> set[str]:
+def _names_in(root: Operation, listing: Callable[[Block], Sequence[Operation]]) -> list[str]:
     """The node names in an op's regions, nested ones included."""
-    found: set[str] = set()
+    found: list[str] = []
     for region in root.regions:
         for block in region.blocks:
             ops = listing(block)
-            try:
-                found |= {cast("StringAttr", op.attributes[NAME]).data for op in ops[:-1]}
-                ops = ops[-1:]
-            except (KeyError, AttributeError, TypeError):
-                pass  # some op has no name, or one that is no string
             attrs = [op.attributes.get(NAME) for op in ops]
-            found.update([attr.data for attr in attrs if type(attr) is StringAttr])
-            for op in nested_in(listing(block)):
-                found |= _names_in(op, listing)
+            found += [attr.data for attr in attrs if type(attr) is StringAttr]
+            for op in nested_in(ops):
+                found += _names_in(op, listing)
     return found
 
 
