@@ -306,7 +306,7 @@ def test_a_branch_reads_the_outer_values():
         agrees(module, {"x": M[:2, :3], "c": np.array(flag)})
 
 
-def test_loops_stay_ge_ops_with_their_graphs():
+def test_a_loop_that_changes_nothing_stays_a_ge_op_with_its_graphs():
     t = "tensor<2xf32>"
     region = f"{{\n  ^bb0(%a: {t}):\n    ge.yield([%a]) : ({t}) -> ()\n  }}"
     cond = (

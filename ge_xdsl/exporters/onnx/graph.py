@@ -78,6 +78,12 @@ class Graph:
         self.pending: list[Node] = []
         self.op: GeOp | None = None
 
+    def part(self) -> Graph:
+        """A graph that writes into this one and whose values are its own."""
+        made = Graph(self.names, self)
+        made.types, made.nodes, made.weights = self.types, self.nodes, self.weights
+        return made
+
     # What is known of a value
 
     def of(self, value: SSAValue | None) -> str:
@@ -241,6 +247,10 @@ class Graph:
         for node in self.pending:
             node.inputs = [renamed.get(name, name) for name in node.inputs]
             node.outputs = [renamed.get(name, name) for name in node.outputs]
+        self.keep()
+
+    def keep(self) -> None:
+        """Keep the pending nodes as they are."""
         self.nodes += self.pending
         self.pending = []
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,8 +33,9 @@ from ge_xdsl.dialects.ge.opaque import DOMAIN as DOMAIN_KEY
 from ge_xdsl.dialects.ge.opaque import MISSING, OP_TYPE, UNUSED, OpaqueOp
 from ge_xdsl.dialects.ge.prototype import decode, kind_of
 from ge_xdsl.dialects.ge.store import chunks
-from ge_xdsl.dialects.ge.types import DataType, dtype_of_numpy, numpy_dtype, tensor_of
+from ge_xdsl.dialects.ge.types import Tensor, dtype_of_numpy, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
+from ge_xdsl.exporters.onnx.control import WRITERS
 from ge_xdsl.exporters.onnx.graph import (
     DOMAIN,
     OPSET,
@@ -132,14 +133,25 @@ class Model:
     def _main(self, func: FuncOp) -> GraphProto:
         block = func.body.block
         inputs, outputs = input_names(func), output_names(func)
-        for name in [*inputs, *outputs]:
-            if name in self.names.taken:
-                raise CompileError(f"two inputs or outputs are named '{name}', expected one")
-            self.names.taken.add(name)
+        self._claim(block, inputs, outputs)
         graph = Graph(self.names)
         for arg, name in zip(block.args, inputs, strict=True):
             graph.values[arg], graph.types[name] = name, tensor_of(arg.type).dtype
         return self._graph(block, graph, func.sym_name.data, inputs, outputs)
+
+    def _claim(self, block: Block, inputs: Sequence[str], outputs: Sequence[str]) -> None:
+        """Take the names of inputs and outputs; one value may be several of them by one name."""
+        last = block.last_op
+        returned = list(last.operands) if last is not None else []
+        named: dict[str, SSAValue] = {}
+        for index, (name, value) in enumerate(
+            zip([*inputs, *outputs], [*block.args, *returned], strict=True)
+        ):
+            if named.setdefault(name, value) is not value or (
+                index < len(inputs) and name in self.names.taken
+            ):
+                raise CompileError(f"two inputs or outputs are named '{name}', expected one")
+            self.names.taken.add(name)
 
     def _graph(
         self, block: Block, graph: Graph, name: str, inputs: Sequence[str], outputs: Sequence[str]
@@ -152,27 +164,41 @@ class Model:
             made_here = isinstance(owner, GeOp) and owner.op_type not in CONSTANT_TYPES
             if made_here and value not in graph.values:
                 graph.values[value] = output
-        infos: list[tuple[str, SSAValue]] = []
-        for op in block.ops:
-            if op is not last and isinstance(op, GeOp):
-                infos += self._op(op, graph)
+        infos = self.write_ops(block, graph)
         for value, output in zip(returned, outputs, strict=True):
             if (source := graph.of(value)) != output:
                 graph.nodes.append(Node("Identity", [source], [output], name=output))
+        return self.close(graph, name, typed(inputs, block.args), typed(outputs, returned), infos)
+
+    def write_ops(self, block: Block, graph: Graph) -> list[tuple[str, Tensor]]:
+        """Write the ops of a block; the values that need a declaration, with their names."""
+        infos: list[tuple[str, Tensor]] = []
+        for op in block.ops:
+            if op is not block.last_op and isinstance(op, GeOp):
+                infos += self._op(op, graph)
+        return infos
+
+    def close(
+        self,
+        graph: Graph,
+        name: str,
+        inputs: Sequence[tuple[str, Tensor]],
+        outputs: Sequence[tuple[str, Tensor]],
+        infos: Sequence[tuple[str, Tensor]],
+    ) -> GraphProto:
+        """The message of a graph whose nodes are all written."""
         proto = graph.proto(name)
         proto.initializer.extend(map(self._store, graph.weights))
-        declared = [*zip(inputs, block.args, strict=True)]
-        self._declare(proto.input, declared)
-        self._declare(proto.output, list(zip(outputs, returned, strict=True)))
-        named = {*inputs, *outputs}
+        self._declare(proto.input, inputs)
+        self._declare(proto.output, outputs)
+        named = {name for name, _ in (*inputs, *outputs)}
         self._declare(proto.value_info, [item for item in infos if item[0] not in named], False)
         return proto
 
     def _declare(
-        self, place: Any, values: Sequence[tuple[str, SSAValue]], required: bool = True
+        self, place: Any, values: Sequence[tuple[str, Tensor]], required: bool = True
     ) -> None:
-        for name, value in values:
-            tensor = tensor_of(value.type)
+        for name, tensor in values:
             if not required and tensor.dtype not in ELEMENT_TYPES:
                 continue
             try:
@@ -182,7 +208,7 @@ class Model:
 
     # Ops
 
-    def _op(self, op: GeOp, graph: Graph) -> list[tuple[str, SSAValue]]:
+    def _op(self, op: GeOp, graph: Graph) -> list[tuple[str, Tensor]]:
         """Write an op; the results that only a declaration gives a type, with their names."""
         if isinstance(op, ControlEdgeOp) or op.token:
             return []
@@ -199,12 +225,11 @@ class Model:
             return []
         if isinstance(op, OpaqueOp):
             graph.nodes.append(self._opaque(op, graph))
-            return [(graph.of(value), value) for value in op.results]
-        if op.op_type == "If":
-            graph.nodes.append(self._if(op, graph))
-            return []
+            return typed(map(graph.of, op.results), op.results)
         kept = len(graph.weights)
         try:
+            if (write := WRITERS.get(op.op_type)) is not None:
+                return write(op, graph, self)
             convert = converters().get(op.op_type)
             if convert is None:
                 raise NoFormError("the op is not standard")
@@ -216,7 +241,7 @@ class Model:
             graph.drop(kept)
         self.foreign[op.op_type] += 1
         graph.nodes.append(self._foreign_node(op, graph))
-        return [(graph.of(value), value) for value in op.results]
+        return typed(map(graph.of, op.results), op.results)
 
     def _constant(self, op: GeOp, graph: Graph) -> None:
         array = constant_of(op.results[0])
@@ -227,26 +252,7 @@ class Model:
         except ValueError as error:
             raise CompileError(str(error), subject=describe(op)) from None
 
-    def _if(self, op: GeOp, graph: Graph) -> Node:
-        """If, whose branches read the operands by name."""
-        condition, *inputs = op.operands
-        name = graph.of(condition)
-        if tensor_of(condition.type).shape not in ((), (1,)) or (
-            graph.types[name] != DataType.DT_BOOL
-        ):
-            self.foreign["If"] += 1
-            return self._foreign_node(op, graph)
-        branches = [
-            self._branch(region.block, graph, [graph.of(value) for value in inputs])
-            for region in op.regions
-        ]
-        attrs: dict[str, Any] = dict(zip(("then_branch", "else_branch"), branches, strict=True))
-        for value in op.results:
-            graph.types[graph.of(value)] = graph.dtype(value)
-        outputs = [graph.of(value) for value in op.results]
-        return Node("If", [name], outputs, attrs, name=op.node_name)
-
-    def _branch(self, block: Block, outer: Graph, sources: Sequence[str] | None) -> GraphProto:
+    def branch(self, block: Block, outer: Graph, sources: Sequence[str] | None) -> GraphProto:
         """A subgraph that reads `sources`, or has inputs of its own."""
         inner = Graph(self.names, outer)
         names = [self.names.unique(f"{nodes.graph_name(block)}_{nodes.handle_name(arg)}")
@@ -293,8 +299,13 @@ class Model:
             attrs["input_counts"] = list(op.operand_counts())
         fields = region_names(op.prototype, len(op.regions))
         for field, region in zip(fields, op.regions, strict=True):
-            attrs[field] = self._branch(region.block, graph, None)
+            attrs[field] = self.branch(region.block, graph, None)
         return Node(op.op_type, inputs, outputs, attrs, DOMAIN, op.node_name)
+
+
+def typed(names: Iterable[str], values: Iterable[SSAValue]) -> list[tuple[str, Tensor]]:
+    """Names with the types of the values that have them."""
+    return [(name, tensor_of(v.type)) for name, v in zip(names, values, strict=True)]
 
 
 def _attribute(name: str, kind: str, value: Any, op: GeOp) -> Any:
