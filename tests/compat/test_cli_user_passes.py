@@ -1,5 +1,6 @@
 """User passes on the command line: what is listed, and what a file that does nothing is told."""
 
+import re
 import subprocess
 import sys
 
@@ -72,12 +73,32 @@ IDLE = "warning: --load twice.py has no effect, expected -p ge-custom-passes wit
         (
             ["-p", "ge-custom-passes{only=Twice}"],
             2,
-            "ge-opt: error: no user pass 'Twice' is loaded, expected one of: none",
+            "ge-opt: error: no user pass 'Twice' is loaded, expected its file in --load or "
+            "ASCEND_GE_PY_PASS_PATH",
+        ),
+        (
+            ["--load", "twice.py", "-p", "ge-custom-passes{only=Other}"],
+            2,
+            "ge-opt: error: no user pass 'Other' is loaded, expected one of: Twice",
+        ),
+        (
+            ["--load", "twice.py", "-p", "ge-custom-passes", "--explain=Other"],
+            0,
+            "no rule of 'Other' was tried, expected one of 'Twice'",
         ),
     ],
 )
 def test_a_pass_that_would_not_run(folder, argv, code, line):
     assert tool("opt", folder, "a.mlir", *argv, "-o", "b.mlir") == (code, [line])
+
+
+def test_describe_of_a_user_pass(folder):
+    code, lines = tool("opt", folder, "--load", "twice.py", "--describe", "Twice")
+    assert code == 0
+    assert lines[0] == "Twice"
+    assert re.fullmatch(r"  user pass \(\w+\) of stage \w+", lines[1])
+    assert re.fullmatch(r"  defined at .*twice\.py:\d+:\d+", lines[2])
+    assert lines[3] == "  run it alone with -p 'ge-custom-passes{only=Twice}'"
 
 
 def test_ge_run_warns_too(folder):

@@ -280,6 +280,20 @@ def test_a_model_is_the_optimised_graph(tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.glob("*.air")) == ["again.air", "out.air"]
 
 
+def test_options_of_a_build_come_before_those_of_the_initialization():
+    seen = []
+
+    @register_fusion_pass(name="Read", stage=PassStage.AFTER_INFER_SHAPE)
+    class Read(FusionBasePass):
+        def run(self, graph, context):
+            seen.append([context.get_option_value(key) for key in ("own", "both")])
+
+    build_initialize({"own": "global", "both": "global"})
+    build_model(relus(1), {"both": "build"})
+    build_finalize()
+    assert seen == [["global", "build"]]
+
+
 OFFLINE = [
     (lambda: build_initialize([]), TypeError, "global_options must be a dictionary of strings"),
     (lambda: build_initialize({"a": 1}), TypeError, "global_options must be a dictionary of str"),

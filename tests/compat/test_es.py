@@ -165,6 +165,28 @@ def test_attributes_through_the_builder():
     assert find(graph, "input_0").get_output_attr("t", 0) == 1
 
 
+def test_inputs_from_an_index_on():
+    builder = GraphBuilder("g")
+    first, second = builder.create_inputs(2, 1)
+    builder.create_input(0)
+    graph = builder.build_and_reset([second, first])
+    assert [(n.name, n.get_attr("index")) for n in graph.get_direct_nodes()[:3]] == [
+        ("input_0", 0),
+        ("input_1", 1),
+        ("input_2", 2),
+    ]
+
+
+def test_attributes_of_the_output_that_a_tensor_is():
+    builder = GraphBuilder("g")
+    first, second = Split(0, builder.create_input(0), 2, num_split=2)
+    builder.set_tensor_attr_int64(second, "which", 1)
+    split = find(builder.build_and_reset([first, second]), "Split_1")
+    assert split.get_output_attr("which", 1) == 1
+    with pytest.raises(RuntimeError, match="output attribute 'which' for index 0"):
+        split.get_output_attr("which", 0)
+
+
 def test_scopes_nest():
     builder = GraphBuilder()
     x = builder.create_input(0)
@@ -174,7 +196,11 @@ def test_scopes_nest():
         outer = Relu(x)
     with control_dependency_scope([inner]):
         late = Relu(x)
-    graph = builder.build_and_reset([inner, outer, late])
+        with control_dependency_scope([outer]):
+            last = Relu(x)
+    graph = builder.build_and_reset([inner, outer, late, last])
+    before = find(graph, "Relu_3").get_in_control_nodes()
+    assert [n.name for n in before] == ["Relu_0", "Relu_1"]
     a, b, c = (find(graph, f"Relu_{i}") for i in range(3))
     assert (a.get_attr("a"), a.get_attr("b"), b.get_attr("b")) == (1, 2, 1)
     assert not c.has_attr("a")

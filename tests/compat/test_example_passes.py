@@ -111,6 +111,15 @@ def test_add_zero(text, expected):
         same_numbers(before, after, 1e-6)
 
 
+@pytest.mark.parametrize("example", sorted(path.name for path in EXAMPLES.glob("*.py")))
+def test_ge_check_finds_no_error(example, capsys, tmp_path, monkeypatch):
+    from ge_xdsl.cli import check
+
+    monkeypatch.chdir(tmp_path)
+    assert check.main([str(EXAMPLES / example)]) == 0, capsys.readouterr().out
+    assert not list(tmp_path.iterdir()), "no counterexample"
+
+
 CONST_MATCH = [
     ("zero", add("0.0"), TO_RELU),
     ("nearly zero", add("1.0e-07"), KEPT),

@@ -42,6 +42,12 @@ def test_nodes_of_a_graph():
     assert [n.name for n in graph.get_all_nodes()] == [n for n, _ in kinds]
 
 
+def test_a_node_prints_its_type_and_name():
+    graph = small()
+    assert repr(node(graph, "Add_0")) == "<Node Add 'Add_0'>"
+    assert repr(node(graph, "input_0")) == "<Node Data 'input_0'>"
+
+
 def test_edges_of_a_node():
     graph = small()
     add, mul = node(graph, "Add_0"), node(graph, "Mul_3")
@@ -409,11 +415,35 @@ def test_a_subgraph_is_a_graph_of_its_op():
         branches[0]._transfer_ownership_when_pass_as_subgraph(builder)
 
 
+def test_a_graph_between_the_root_and_an_inner_one():
+    """It lists no subgraphs and finds every one by name; each graph has its own attributes."""
+
+    def branch(name, *graphs):
+        builder = GraphBuilder(name)
+        cond, x = builder.create_inputs(2)
+        outputs = If(cond, [cond, x], 1, *graphs) if graphs else [Relu(x)]
+        return builder.build_and_reset(outputs)
+
+    middle = branch("middle", branch("left"), branch("right"))
+    root = branch("root", middle, branch("other"))
+    assert [g.name for g in root.get_all_subgraphs()] == ["middle", "other", "left", "right"]
+    found = root.get_subgraph("middle")
+    assert found.get_all_subgraphs() == []
+    assert [found.get_subgraph(n).name for n in ("left", "other")] == ["left", "other"]
+    names = ("middle", "other", "left", "right")
+    for name in names:
+        root.get_subgraph(name).set_attr("own", name)
+    assert [root.get_subgraph(name).get_attr("own") for name in names] == list(names)
+    with pytest.raises(RuntimeError, match="Failed to get attribute 'own' from Graph root"):
+        root.get_attr("own")
+
+
 def test_shapes():
     assert Shape().get_shape_size() == 0
     assert Shape([2, 3]).get_shape_size() == 6
     assert Shape([2, -1]).get_shape_size() == -1
     assert Shape([-2]).is_unknown_shape()
+    assert (Shape([-2]).get_shape_size(), Shape([3, -2]).get_shape_size()) == (-1, -1)
     for bad in ((1, 2), [0.5], ["1"]):
         with pytest.raises(TypeError, match="dims must be a list of integers"):
             Shape(bad)

@@ -55,6 +55,11 @@ DEFINITIONS = [
     ),
     (
         PatternFusionPass,
+        {"p": pattern(lambda self, inputs, more=None: None)},
+        r"@pattern methods only support method\(self, inputs\)",
+    ),
+    (
+        PatternFusionPass,
         {"p": pattern(lambda self, inputs, *, flag: None)},
         r"@pattern methods only support method\(self, inputs\)",
     ),
@@ -334,7 +339,9 @@ def test_registration():
     key = f"{__name__}:B:B"
     assert get_registered_pass_by_descriptor_key(key) is found[0]
     assert get_registered_pass_by_descriptor_key("x") is None
-    assert get_registered_pass_dicts()[1]["op_types"] == ["Add"]
+    A.op_types.append("Sub")
+    get_registered_pass_dicts()[1]["op_types"].append("Mul")
+    assert get_registered_pass_dicts()[1]["op_types"] == ["Add"], "each is a list of its own"
     assert get_registered_pass_dicts()[1]["stage"] == "AfterInferShape"
     assert [p.name for p in engine.passes_of("BeforeInferShape")] == ["B", "C"]
     with pytest.raises(ValueError, match="python pass descriptor_key already exists"):

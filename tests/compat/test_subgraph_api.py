@@ -329,6 +329,15 @@ def test_infer_shape_errors():
             infer_shape(replacement, source)
 
 
+def test_a_failed_inference_leaves_the_replacement_as_it_was():
+    _, boundary = sources()
+    graph = _wrong()
+    before = module_text(graph._handle.parent_op())
+    with pytest.raises(RuntimeError, match="operands are DT_FLOAT16 and DT_INT64"):
+        infer_shape(graph, boundary)
+    assert module_text(graph._handle.parent_op()) == before
+
+
 def _wrong():
     builder = GraphBuilder("w")
     return builder.build_and_reset([builder.create_input(0) + 1])

@@ -35,6 +35,12 @@ class Node(NotCopyable):
         node._owns_handle = False
         return node
 
+    def __repr__(self) -> str:
+        """`<Node MatMul 'mm'>`, for a print while a pass is written."""
+        if ports.block_of(self._handle) is None:
+            return "<Node, erased>"
+        return f"<Node {self.type} '{self.name}'>"
+
     def _live(self, what: str) -> Handle:
         if ports.block_of(self._handle) is None:
             raise RuntimeError(f"Failed to get Node {what}")
