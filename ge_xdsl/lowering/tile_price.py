@@ -202,6 +202,22 @@ class Prices:
         work = per_core * max(cube, copies, self.drain(m, n) - 2 * FLAG_CYCLES)
         return work + self.launch(1)
 
+    def least(self, m: int, n: int) -> float:
+        """Cycles that no estimate of a tiling with m x n tiles is below when no panel stays.
+
+        Parts of k cost at least their share, all reads at least what they do from L2.
+        """
+        shape, target = self.shape, self.target
+        tiles = shape.batch * ceil_div(shape.m, m) * ceil_div(shape.n, n)
+        c_buffers = 2 if 2 * m * n * 4 <= target.capacity("l0c") else 1
+        m, n, k = min(m, shape.m), min(n, shape.n), shape.k
+        out, latency = self.drain(m, n), target.l1_latency
+        inner = max(self.product(m, n, k), sum(self.loads(m, n, k)))
+        tile = max(inner, out, (inner + out + latency) / c_buffers, sum(self.copies(m, n, k)))
+        core = ceil_div(tiles, self.cores) * tile + 2 * latency + out
+        reads = (shape.left_bytes() + shape.right_bytes()) / target.hbm_l1_bandwidth
+        return self.join(core, reads) + self.launch(fewest_cores(tiles, self.cores))
+
     def join(self, core: float, seconds: float) -> float:
         """The time of cores and HBM together, in cycles."""
         hbm, power = seconds * self.target.clock_hz, self.target.join_power

@@ -119,7 +119,7 @@ def ranking(
     prices = prices or Prices(shape, target)
     tried: dict[MatmulTiling, float] = {}
     best = float("inf")
-    for bound, tiling in pairs(shape, prices)[:PAIRS]:
+    for bound, tiling in pairs(shape, prices):
         if bound >= best:
             continue
         for variant in variants(shape, (tiling.m, tiling.n), target):
@@ -140,23 +140,26 @@ def _place(item: tuple[float, MatmulTiling]) -> tuple[float, tuple[int, ...]]:
 
 
 def pairs(shape: ProductShape, prices: Prices) -> list[tuple[float, MatmulTiling]]:
-    """Bound and simplest tiling of the tile sizes that fit, the best estimate first."""
+    """Bound and simplest tiling of the `PAIRS` tile sizes with the best estimates, in order.
+
+    Tile sizes are gone through by the least that a simple tiling of them is estimated at, until
+    none of the rest can be among the best.
+    """
     target, cores = prices.target, prices.target.cube_cores
-    bounds = [
-        (round(prices.bound(m, n), 3), -m * n, m, n)
+    room = target.capacity("l0c") // 4
+    least = [
+        (round(prices.least(m, n), 3), -m * n, m, n)
         for m in sizes(shape.m, cores)
         for n in sizes(shape.n, cores)
-        if m * n * 4 <= target.capacity("l0c")
+        if m * n <= room
     ]
     found: list[tuple[float, MatmulTiling]] = []
-    best = float("inf")
-    for bound, _, m, n in sorted(bounds):
-        if bound >= best:
+    for cycles, _, m, n in sorted(least):
+        if len(found) == PAIRS and cycles > found[-1][0]:
             break
         simple = [(round(prices.estimate(t), 3), t) for t in simplest(shape, m, n, target)]
-        found += sorted(simple, key=_place)[:1]
-        best = min([best, *(cycles for cycles, _ in simple)])
-    return [(prices.bound(t.m, t.n), t) for _, t in sorted(found, key=_place)]
+        found = sorted([*found, *sorted(simple, key=_place)[:1]], key=_place)[:PAIRS]
+    return [(prices.bound(t.m, t.n), t) for _, t in found]
 
 
 def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[MatmulTiling]:
