@@ -14,7 +14,6 @@ what is wrong, if anything is.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -28,6 +27,7 @@ from ge_xdsl.dialects.aicore.sync import PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import Tile, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.dialects.ge.types import numpy_dtype
+from ge_xdsl.interpreters.codegen import name_of
 from ge_xdsl.interpreters.tiles import DATA_TYPES
 
 
@@ -142,16 +142,7 @@ class BatchedSource:
 
     def name(self, value: SSAValue) -> str:
         """The Python name of an SSA value."""
-        found = self.names.get(value)
-        if found is None:
-            stem = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
-            found, k = f"{stem}_", 0
-            while found in self.taken:
-                k += 1
-                found = f"{stem}_{k}"
-            self.taken.add(found)
-            self.names[value] = found
-        return found
+        return name_of(value, self.names, self.taken)
 
     def argument(self, arg: SSAValue, written: bool) -> None:
         """Note an argument as an array; weights in blocks are put together before the run."""

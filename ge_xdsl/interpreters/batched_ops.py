@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.ir import Operation
 
 from ge_xdsl.dialects.aicore.cube import FixpipeOp, MmadOp
@@ -45,9 +43,6 @@ from ge_xdsl.interpreters.batched_indexed import INDEXED_STATEMENTS
 from ge_xdsl.interpreters.batched_maps import MAP_STATEMENTS
 from ge_xdsl.interpreters.codegen import BINARY, COMPARE, REDUCE, SCALAR
 from ge_xdsl.interpreters.tiles import DATA_TYPES
-
-if TYPE_CHECKING:
-    pass
 
 UNARY = {
     "abs": "np.abs({0})",

@@ -108,6 +108,23 @@ REDUCE = {"sum": "np.add", "max": "np.maximum", "min": "np.minimum", "prod": "np
 SCALAR = {"adds": "np.add", "muls": "np.multiply", "maxs": "np.maximum", "mins": "np.minimum"}
 
 
+def name_of(value: SSAValue, names: dict[SSAValue, str], taken: set[str]) -> str:
+    """The Python name of an SSA value, after its hint; a new one is noted in `names` and `taken`.
+
+    It ends in `_` or `_` and a number, as nothing does that generated source names by itself.
+    """
+    found = names.get(value)
+    if found is None:
+        stem = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
+        found, k = f"{stem}_", 0
+        while found in taken:
+            k += 1
+            found = f"{stem}_{k}"
+        taken.add(found)
+        names[value] = found
+    return found
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledKernel:
     """The functions of a kernel by kind of core, and the op of each line of their source."""
@@ -158,16 +175,7 @@ class KernelSource:
 
     def name(self, value: SSAValue) -> str:
         """The Python name of an SSA value."""
-        found = self.names.get(value)
-        if found is None:
-            stem = re.sub(r"\W", "_", value.name_hint or "v", flags=re.ASCII)
-            found, k = f"{stem}_", 0
-            while found in self.taken:
-                k += 1
-                found = f"{stem}_{k}"
-            self.taken.add(found)
-            self.names[value] = found
-        return found
+        return name_of(value, self.names, self.taken)
 
     def index(self, value: Index) -> str:
         return str(value) if isinstance(value, int) else self.names[value]

@@ -198,13 +198,6 @@ def matmul_cycles(shape: MatmulShape, tiling: MatmulTiling, target: Target) -> f
     return rounds * max(per_tile + drain, out) + first
 
 
-def strip_rows(shape: MatmulShape, tiling: MatmulTiling, target: Target) -> int:
-    """Tile rows whose left factors take half of L2: they stay there while the columns pass."""
-    panel = tiling.m * shape.k * shape.size
-    rows = ceil_div(shape.m, tiling.m)
-    return max(1, min(rows, int(target.l2 * target.l2_usable / 2 // panel)))
-
-
 @dataclass(frozen=True, slots=True)
 class Slot:
     """A UB tile of a vector kernel: full size, or one row or one column of it."""

@@ -21,7 +21,6 @@ from ge_xdsl.dialects.ge.prototype import Io, Prototype, check_utf8, decode, enc
 
 DOMAIN = "onnx.domain"
 OP_TYPE = "onnx.op_type"
-OVERLOAD = "onnx.overload"
 VERSION = "onnx.version"
 """The version of the operator set of the domain that the model asks for."""
 MISSING = "onnx.missing_inputs"

@@ -29,7 +29,6 @@ from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
-QUANTISED = CODES | SMALL_FLOATS | {DataType.DT_UINT8, DataType.DT_INT32}
 REAL = frozenset({DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_BF16})
 PACKED = frozenset({DataType.DT_UINT64, DataType.DT_INT64})
 

@@ -3,8 +3,6 @@ scales and element types."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
@@ -15,9 +13,6 @@ from ge_xdsl.importers.onnx.matmul import product
 from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
 from ge_xdsl.importers.onnx.tensors import type_attribute
-
-if TYPE_CHECKING:
-    pass
 
 FLOAT, INT32 = DataType.DT_FLOAT, DataType.DT_INT32
 

@@ -455,11 +455,6 @@ def fill(build: Builder, op: GeOp) -> SSAValue:
     return build.spread(build.reshape(value, [1] * max(len(shape), 1)), shape)
 
 
-def no_move(build: Builder, op: GeOp) -> SSAValue:
-    """A move that gives all elements of x in their order, or a broadcast of them"""
-    return build.like(op.operands[0], op.results[0])
-
-
 MOVED = (
     *("Roll", "ReverseV2", "ReverseV2D", "ReverseSequence", "RepeatInterleave"),
     *("SpaceToDepth", "DepthToSpace", "SpaceToBatch", "SpaceToBatchD", "SpaceToBatchND"),
