@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from ge_xdsl.errors import CompileError, PassError, UsageError
 
@@ -179,14 +179,14 @@ def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None =
 
 def run(
     module: ModuleOp,
-    inputs: Mapping[str, Array],
+    inputs: Mapping[str, Array] | Sequence[Array],
     *,
     level: str = "ge",
     target: str = DEFAULT_TARGET,
     tile: Tile | None = None,
     checked: bool = False,
 ) -> Any:
-    """Run the main graph on named arrays.
+    """Run the main graph on named arrays, or on a list of them in the order of the inputs.
 
     `level="ge"` gives {output name: array}, op by op through `evaluate`. `level="aicore"` lowers
     the graph for the inputs' shapes (unless that is done: what `lower` gives is run as it is),
@@ -194,16 +194,14 @@ def run(
     `checked` it runs the kernels core by core, and an access of what was not written, or out of
     bounds, is an error that names kernel, instruction, buffer and range.
     """
-    import numpy as np
-
     from ge_xdsl.dialects.ge.graph import main_function
-    from ge_xdsl.dialects.ge.names import output_names
+    from ge_xdsl.dialects.ge.names import input_names, output_names
     from ge_xdsl.interpreters import aicore
     from ge_xdsl.interpreters.ge import run_function
 
     _check_module(module)
     names = output_names(main_function(module))
-    inputs = {name: np.asarray(array) for name, array in inputs.items()}
+    inputs = _named(inputs, input_names(main_function(module)))
     if checked and level == "ge":
         raise UsageError("checked is for level aicore, expected level='aicore'")
     if level == "ge":
@@ -268,6 +266,28 @@ def _check_module(module: object) -> None:
 
     if not isinstance(module, ModuleOp):
         raise UsageError(f"module is {type(module).__name__}, expected what gx.load returns")
+
+
+def _named(inputs: object, names: Sequence[str]) -> dict[str, Array]:
+    """The input arrays by name; a list of them is in the order of the graph's inputs."""
+    import numpy as np
+
+    if isinstance(inputs, Mapping):
+        given = cast("Mapping[str, Any]", inputs)
+        return {name: np.asarray(array) for name, array in given.items()}
+    if not isinstance(inputs, list | tuple):
+        kind = type(inputs).__name__
+        raise UsageError(f"inputs is {kind}, expected arrays by the names {', '.join(names)}")
+    arrays = cast("Sequence[Any]", inputs)
+    if len(arrays) != len(names):
+        known = ", ".join(names) or "none"
+        raise UsageError(f"{len(arrays)} arrays, expected one for each input: {known}")
+    return {name: np.asarray(array) for name, array in zip(names, arrays, strict=True)}
+
+
+def __dir__() -> list[str]:
+    """The public names, for completion."""
+    return [*__all__]
 
 
 def _has_kernels(module: ModuleOp) -> bool:

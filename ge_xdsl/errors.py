@@ -17,6 +17,9 @@ from dataclasses import dataclass
 LINE_LIMIT = 1000
 """Most characters of a message; a longer one keeps its beginning and its end."""
 
+SHORTEST_PART = 4
+"""Fewest letters of a word that is looked for inside longer names."""
+
 _BREAK = re.compile(r"[\t\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -94,11 +97,17 @@ def one_line(text: str) -> str:
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
-    """A hint `, did you mean 'x'?` when one of `known` is close to `word`, else ''."""
+    """A hint `, did you mean 'x'?` when one of `known` is close to `word`, else ''.
+
+    Close is a word of nearly the same letters, then one in other capitals, then the shortest of
+    those that hold the whole word.
+    """
     import difflib
 
     close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
     if not close:
         lower = word.lower()
         close = [name for name in known if name.lower() == lower]
+        if not close and len(word) >= SHORTEST_PART:
+            close = sorted((name for name in known if lower in name.lower()), key=len)
     return f", did you mean '{close[0]}'?" if close else ""

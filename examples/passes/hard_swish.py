@@ -8,6 +8,7 @@ from typing import Any, cast
 from ge.es import TensorHolder
 from ge.es.all import ClipByValue, HardSwish, RealDiv
 from ge.graph import Node
+from ge.graph.types import DataType
 from ge.passes import MatchResult, PassStage, PatternFusionPass, pattern, register_fusion_pass
 from ge.passes.pattern import PatternInputs
 
@@ -16,11 +17,14 @@ CONSTANTS = {("Add", 1): 3.0, ("ClipByValue", 1): 0.0, ("ClipByValue", 2): 6.0, 
 
 
 def constant_at(node: Node, port: int) -> float | None:
-    """The number that feeds an input, None when it is no constant of one element."""
+    """The number that feeds an input, None when it is no floating-point constant of one element."""
     producer, _ = node.get_in_data_nodes_and_port_indexes(port)
     if producer.type not in ("Const", "Constant"):
         return None
-    value: Any = producer.get_attr("value").data
+    tensor = producer.get_attr("value")
+    if tensor.data_type not in (DataType.DT_FLOAT, DataType.DT_FLOAT16):
+        return None  # HardSwish takes no integers
+    value: Any = tensor.data
     while isinstance(value, list):
         items = cast("list[Any]", value)
         if len(items) != 1:

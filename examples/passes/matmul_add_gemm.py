@@ -7,6 +7,8 @@ GEMM multiplies matrices and adds a matrix, so operands of another rank are left
 from ge.es import TensorHolder
 from ge.es.math import GEMM, MatMul
 from ge.es.nn import BatchMatMulV2
+from ge.graph import TensorDesc
+from ge.graph.types import DataType
 from ge.passes import (
     MatchResult,
     NodeIo,
@@ -18,8 +20,8 @@ from ge.passes import (
 from ge.passes.pattern import PatternInputs
 
 
-def shape_of(tensor: NodeIo) -> list[int]:
-    return list(tensor.node.get_output_desc(tensor.index).get_shape())
+def desc_of(tensor: NodeIo) -> TensorDesc:
+    return tensor.node.get_output_desc(tensor.index)
 
 
 @register_fusion_pass(name="PythonMatMulAddToGemmPass", stage=PassStage.AFTER_INFER_SHAPE)
@@ -35,9 +37,12 @@ class PythonMatMulAddToGemmPass(PatternFusionPass):
         return BatchMatMulV2(a, b) + c
 
     def meet_requirements(self, match_result: MatchResult) -> bool:
-        a, b, c, out = (shape_of(match_result.get_captured_tensor(i)) for i in range(4))
-        if len(a) != 2 or len(b) != 2 or c != out:
+        tensors = [desc_of(match_result.get_captured_tensor(i)) for i in range(4)]
+        a, b, c, out = (list(tensor.get_shape()) for tensor in tensors)
+        if len(a) != 2 or len(b) != 2 or len(out) != 2 or c != out:
             return False
+        if tensors[3].get_data_type() != DataType.DT_FLOAT:
+            return False  # alpha and beta have the type of c, and are f32 below
         for node in match_result.get_matched_nodes():
             for name in ("transpose_x1", "transpose_x2", "adj_x1", "adj_x2"):
                 if node.has_attr(name) and node.get_attr(name):

@@ -7,6 +7,7 @@ captured explicitly, and the rule asks that the Add broadcasts nothing.
 from ge.es.all import GEMM, MatMul
 from ge.es.graph_builder import GraphBuilder
 from ge.graph import Graph
+from ge.graph.types import DataType
 from ge.passes import (
     MatchResult,
     PassStage,
@@ -38,8 +39,10 @@ class PythonCapturedMatMulAddPass(PatternFusionPass):
         for name in ("transpose_x1", "transpose_x2"):
             if matmul.node.has_attr(name) and matmul.node.get_attr(name):
                 return False
-        product = matmul.node.get_output_desc(matmul.index).get_shape()
-        return list(product) == list(add.node.get_input_desc(1).get_shape())
+        product = matmul.node.get_output_desc(matmul.index)
+        if product.get_data_type() != DataType.DT_FLOAT:
+            return False  # alpha and beta have the type of c, and are f32 below
+        return list(product.get_shape()) == list(add.node.get_input_desc(1).get_shape())
 
     def replacement(self, match_result: MatchResult) -> Graph:
         builder = GraphBuilder("replacement")

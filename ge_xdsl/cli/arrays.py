@@ -56,7 +56,8 @@ def gather_inputs(
     if missing:
         raise UsageError(
             f"no array for graph input '{missing[0]}', "
-            "expected --input NAME=FILE.npy, --inputs FILE.npz or --random-inputs"
+            "expected --input NAME=FILE.npy, --inputs FILE.npz, --random-inputs, or --estimate "
+            "for times alone"
         )
     return {name: found[name] for name in names}
 
@@ -79,7 +80,9 @@ def split_entry(text: str, names: Sequence[str], flag: str) -> tuple[str, str]:
         if "=".join(parts[:i]) in names:
             return "=".join(parts[:i]), "=".join(parts[i:])
     if len(parts) == 1:
-        raise UsageError(f"{flag} {text}, expected NAME=VALUE")
+        known = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        only = f"{flag} {names[0]}={text}" if len(names) == 1 else ""
+        raise UsageError(f"{flag} {text}, expected {only or f'NAME=VALUE, the inputs are {known}'}")
     check_name(parts[0], names, flag)
     return parts[0], "=".join(parts[1:])
 

@@ -24,6 +24,7 @@ from ge_xdsl.errors import CompileError, UsageError, nearest
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
+    from xdsl.dialects.func import FuncOp
     from xdsl.ir import SSAValue
 
     from ge_xdsl.passes.session import Session
@@ -160,7 +161,8 @@ def _write_statistics(args: argparse.Namespace, statistics: Statistics, session:
 
 
 def success_line(module: ModuleOp, path: str) -> str:
-    """What was written: kernel launches, and the ops that have no kernel."""
+    """What was written: kernel launches, the ops that have no kernel, and why when a shape of an
+    input is open."""
     from collections import Counter
 
     from ge_xdsl.dialects.aicore.structure import LaunchOp
@@ -174,7 +176,23 @@ def success_line(module: ModuleOp, path: str) -> str:
     if left:
         kinds = ", ".join(f"{op_type} x {count}" for op_type, count in sorted(left.items()))
         text += f", {left.total()} ops without a kernel ({kinds})"
+        if inputs := open_inputs(func):
+            text += f"; {', '.join(inputs)}, expected --input_shape for kernels"
     return f"{text}\n"
+
+
+def open_inputs(func: FuncOp) -> list[str]:
+    """`'x' is ?x3` for each graph input whose shape is not fixed."""
+    from ge_xdsl.dialects.ge.names import input_names
+    from ge_xdsl.dialects.ge.shapes import shape_text
+    from ge_xdsl.dialects.ge.types import tensor_of
+
+    arguments = zip(input_names(func), map(tensor_of, func.body.block.arg_types), strict=True)
+    return [
+        f"'{name}' is {shape_text(tensor.shape)}"
+        for name, tensor in arguments
+        if tensor.shape is None or min(tensor.shape, default=0) < 0
+    ]
 
 
 if __name__ == "__main__":

@@ -11,21 +11,23 @@ from typing import TYPE_CHECKING, Any
 from ge_xdsl.errors import UsageError
 
 if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.op import GeOp
     from ge_xdsl.dialects.ge.prototype import Io, Prototype
     from ge_xdsl.pattern.rule import Rule
 
 
 def answer(args: argparse.Namespace) -> str:
     """The text for --describe, --describe-target, --list-passes, --list-targets and --coverage."""
+    from ge_xdsl.cli.options import load_user_passes
     from ge_xdsl.passes import table
 
     parts: list[str] = []
     if args.describe:
+        load_user_passes(args.load)
         is_pass = args.describe in table.names()
-        parts.append(pass_text(args.describe) if is_pass else op_text(args.describe))
+        text = pass_text(args.describe) if is_pass else user_pass_text(args.describe)
+        parts.append(text or op_text(args.describe))
     if args.list_passes:
-        from ge_xdsl.cli.options import load_user_passes
-
         load_user_passes(args.load)
         parts.append(passes_text() + user_passes_text())
     if args.list_targets or args.describe_target is not None:
@@ -82,6 +84,19 @@ def pass_text(name: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def user_pass_text(name: str) -> str:
+    """Stage, kind and place of a loaded user pass; '' for other names."""
+    from ge_xdsl.passes import registry
+
+    lines: list[str] = []
+    for item in registry.registered():
+        if item.name == name:
+            lines += [name, f"  user pass ({item.kind}) of stage {item.stage}"]
+            lines += [f"  defined at {item.location}"] if item.location else []
+            lines += [f"  run it alone with -p 'ge-custom-passes{{only={name}}}'"]
+    return "".join(f"{line}\n" for line in lines)
+
+
 def _option_text(option: dataclasses.Field[Any]) -> str:
     from ge_xdsl.dialects.ge.assembly import value_text
 
@@ -117,6 +132,7 @@ def op_text(name: str) -> str:
         raise UsageError(f"{subject} {message}")
     family = family_of(op_type)
     lines = [f"ge.{op_type}", *prototype_lines(prototype_of(op_type) or cls.prototype)]
+    lines.append(f"  python: {python_call(op_type, cls)}")
     doc = inspect.cleandoc(cls.__doc__ or "") if family else ""
     lines += [f"  {line}".rstrip() for line in doc.split("\n") if doc]
     lines.append(f"  infer: {_yes(cls.has_infer())}, evaluate: {_yes(cls.has_evaluate())}")
@@ -124,6 +140,19 @@ def op_text(name: str) -> str:
     where = f"ge_xdsl/dialects/ge/{family}.py" if family else "the prototype table"
     lines.append(f"  defined in {where}")
     return "\n".join(lines) + "\n"
+
+
+def python_call(op_type: str, cls: type[GeOp]) -> str:
+    """How a pass file writes a node of this type, with the parameters and their defaults."""
+    from ge_xdsl.compat.ge.es.functions import make_function
+
+    signature = inspect.signature(make_function(cls)[0])
+    bare = [
+        parameter.replace(annotation=inspect.Parameter.empty)
+        for parameter in signature.parameters.values()
+    ]
+    plain = signature.replace(parameters=bare, return_annotation=inspect.Signature.empty)
+    return f"from ge.es.all import {op_type}; {op_type}{plain}"
 
 
 def rule_lines(op_type: str) -> list[str]:

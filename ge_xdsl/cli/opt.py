@@ -37,7 +37,7 @@ def parser() -> Parser:
     made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.")
     made.add_argument("input", nargs="?", metavar="INPUT", help=f"{INPUTS} file, - for stdin")
     add_pipeline(made)
-    made.add_argument("-o", dest="output", metavar="FILE", help="output file, default stdout")
+    made.add_argument("-o", "--output", metavar="FILE", help="output file, default stdout")
     made.add_argument(
         "--emit",
         metavar="FORMAT",

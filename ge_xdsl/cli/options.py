@@ -79,7 +79,10 @@ class Parser(argparse.ArgumentParser):
             return f"unexpected argument '{word}', expected one input"
         flag = word.split("=")[0]
         known = [option for action in self._actions for option in action.option_strings]
-        return f"unknown option '{flag}'{nearest(flag, known) or f', see {self.prog} --help'}"
+        longer = [f"'{name}'" for name in known if name.startswith(flag)]
+        hint = f", did you mean {' or '.join(longer)}?" if 2 <= len(longer) <= 4 else ""
+        hint = hint or nearest(flag, known) or f", see {self.prog} --help"
+        return f"unknown option '{flag}'{hint}"
 
 
 def add_pipeline(parser: Parser) -> None:

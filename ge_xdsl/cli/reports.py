@@ -110,9 +110,10 @@ class Reports:
         if text := explanation.as_text():
             return text
         at = f" at '{explanation.node}'" if explanation.node else ""
-        hint = (
-            nearest(explanation.pass_name, [*explanation.others]) if not explanation.rules else ""
-        )
+        others = list(dict.fromkeys(explanation.others))
+        hint = "" if explanation.rules else nearest(explanation.pass_name, others)
+        if not hint and others and explanation.pass_name and not explanation.rules:
+            hint = f", expected one of {listed(others)}"
         if not hint and explanation.roots:
             roots = [name for name in explanation.roots if name]
             known = f", expected a root: {listed(roots)}"

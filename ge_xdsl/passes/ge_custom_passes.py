@@ -43,8 +43,9 @@ class GeCustomPassesPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         names = [user_pass.name for user_pass in registry.registered()]
         if self.only and self.only not in names:
-            known = nearest(self.only, names) or f", expected one of: {', '.join(names) or 'none'}"
-            raise UsageError(f"no user pass '{self.only}' is loaded{known}")
+            known = nearest(self.only, names) or f", expected one of: {', '.join(names)}"
+            hint = known if names else ", expected its file in --load or ASCEND_GE_PY_PASS_PATH"
+            raise UsageError(f"no user pass '{self.only}' is loaded{hint}")
         for stage in (self.stage,) if self.stage else registry.STAGES:
             for func in functions(op):
                 run_stage(func, stage, session_of(ctx), self.only)

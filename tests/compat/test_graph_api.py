@@ -11,6 +11,7 @@ from ge.graph import DataType, Format, Graph, Node, Placement, Shape, Tensor, Te
 from ge.utils import GeUtils
 
 from ge_xdsl.dialects.ge.text import module_text, parse_module
+from ge_xdsl.dialects.ge.types import numpy_dtype
 
 
 def small():
@@ -492,6 +493,13 @@ VALUES = [
 def test_tensor_values_are_exact(data, dtype, shape, expected):
     """Floats read as six decimals, as in GE, where these give the same float back."""
     assert Tensor(data, data_type=dtype, shape=shape).data == expected
+
+
+@pytest.mark.parametrize("name", ["DT_INT4", "DT_INT2", "DT_UINT2", "DT_UINT1"])
+def test_narrow_integers_read_as_integers(name):
+    dtype = DataType[name]
+    data = Tensor._create_from(np.array([1, 0], numpy_dtype(dtype)), dtype).get_data()
+    assert (data, [type(value) for value in data]) == ([1, 0], [int, int])
 
 
 def test_every_float_that_is_read_gives_the_tensor_again():

@@ -138,6 +138,13 @@ def test_a_text_with_random_bytes(folder, capsys, seed):
         (["good.mlir", "more.mlir"], 2, "unexpected argument 'more.mlir', expected one input"),
         (["good.mlir", "--verify-eac"], 2, "unknown option '--verify-eac', did you mean"),
         (["good.mlir", "--explan"], 2, "unknown option '--explan', did you mean '--explain'?"),
+        (
+            ["good.mlir", "--verify"],
+            2,
+            "unknown option '--verify', did you mean '--verify-diagnostics' or '--verify-each' or "
+            "'--verify-rewrites'?",
+        ),
+        (["good.mlir", "--cover"], 2, "unknown option '--cover', did you mean '--coverage'?"),
         (["good.mlir", "--frobnicate"], 2, "unknown option '--frobnicate', see ge-opt --help"),
         ([], 2, "no input given, expected a file or -"),
         ([""], 2, "no input given, expected a file or -"),
@@ -230,8 +237,13 @@ def save(folder):
 @pytest.mark.parametrize(
     ("argv", "code", "error"),
     [
-        ([], 2, "no array for graph input 'x', expected --input NAME=FILE.npy, --inputs FILE.npz"),
-        (["--input", "x.npy"], 2, "--input x.npy, expected NAME=VALUE"),
+        (
+            [],
+            2,
+            "no array for graph input 'x', expected --input NAME=FILE.npy, --inputs FILE.npz, "
+            "--random-inputs, or --estimate for times alone",
+        ),
+        (["--input", "x.npy"], 2, "--input x.npy, expected NAME=VALUE, the inputs are x, n"),
         (["--input", "y=x.npy"], 2, "--input: no graph input 'y', expected one of: x, n"),
         (["--inputs", "other.npz"], 2, "other.npz: no graph input 'z', expected one of: x, n"),
         (["--shape", "x=2xa"], 2, "--shape x=2xa: shape is '2xa', expected dimensions such as"),

@@ -177,6 +177,8 @@ def test_describe_tells_the_prototype(capsys):
     lines = [line.strip() for line in out.split("\n")]
     assert lines[0] == "ge.MatMul"
     assert "attribute transpose_x1: Bool = false" in lines
+    call_text = "MatMul(x1, x2, bias=None, *, transpose_x1=False, transpose_x2=False)"
+    assert f"python: from ge.es.all import MatMul; {call_text}" in lines
     assert any(line.startswith("operand bias (optional)") for line in lines)
     assert "infer: yes, evaluate: yes" in lines
     assert "lowering to aicore: yes" in lines
@@ -197,6 +199,16 @@ def test_describe_of_an_op_known_by_prototype_only(capsys):
     assert (
         "infer: no, evaluate: no\n  lowering to aicore: no\n  defined in the prototype table" in out
     )
+
+
+@pytest.mark.parametrize("flag", ["-o", "--output"])
+def test_output(flag, tmp_path, capsys):
+    (tmp_path / "a.mlir").write_text(
+        "func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+        "  func.return %x : tensor<2xf32>\n}\n"
+    )
+    assert call([str(tmp_path / "a.mlir"), flag, str(tmp_path / "b.mlir")], capsys) == (0, "", "")
+    assert "func.func @main" in (tmp_path / "b.mlir").read_text()
 
 
 def test_lists(capsys):

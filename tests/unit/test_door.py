@@ -167,6 +167,17 @@ def test_whatever_numpy_takes_is_an_array(model, arrays):
     )
 
 
+def test_arrays_in_the_order_of_the_inputs(model, arrays):
+    want = gx.run(model, arrays)["output_0"]
+    listed = [arrays["x"], arrays["w"], arrays["b"]]
+    assert np.array_equal(gx.run(model, listed)["output_0"], want)
+    assert np.array_equal(gx.run(model, tuple(listed))["output_0"], want)
+    with pytest.raises(gx.UsageError, match="2 arrays, expected one for each input: x, w, b"):
+        gx.run(model, listed[:2])
+    with pytest.raises(gx.UsageError, match="inputs is ndarray, expected arrays by the names x, w"):
+        gx.run(model, arrays["x"])
+
+
 def test_reports_are_readable(model, arrays, tmp_path):
     report = gx.optimize(model, pass_file(tmp_path), pipeline="ge-custom-passes")
     assert str(report).splitlines() == [
@@ -189,3 +200,4 @@ def test_text_is_what_the_tool_prints(model, capsys, tmp_path):
 
 def test_everything_public_is_there():
     assert all(hasattr(gx, name) for name in gx.__all__)
+    assert dir(gx) == sorted(gx.__all__)

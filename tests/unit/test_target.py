@@ -81,6 +81,8 @@ def test_a_target_is_its_own_description():
 def test_an_unknown_name_is_met_with_the_nearest():
     with pytest.raises(UsageError, match=r"unknown target 'Ascend910B5', did you mean 'Asc"):
         target("Ascend910B5")
+    with pytest.raises(UsageError, match=r"unknown target '910b4', did you mean 'Ascend910B4'"):
+        target("910b4")
     with pytest.raises(UsageError, match=r"unknown target 'H', expected one of Ascend910B1, "):
         target("H")
 

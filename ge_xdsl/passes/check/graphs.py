@@ -124,8 +124,11 @@ def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
     count = len(main_function(module).body.block.args)
     ranks: set[tuple[int, ...]] = set()
     spare: list[Sample] = []
+    scratch = module.clone()
     for shapes in assignments(count):
-        made = with_types(module, [Tensor(dtype, shape) for shape in shapes])
+        tensors = [Tensor(dtype, shape) for shape in shapes]
+        # Most do not fit, and one copy serves to find that out.
+        made = with_types(module, tensors) if set_types(scratch, tensors) else None
         if made is None:
             continue
         sample = Sample(made, label, dtype, shapes)
@@ -163,24 +166,32 @@ def _with_scalars(count: int) -> Iterator[Shapes]:
 def with_types(module: ModuleOp, inputs: Sequence[Tensor]) -> ModuleOp | None:
     """A copy with these input types and what follows from them; None when they do not fit."""
     copy = module.clone()
-    func = main_function(copy)
+    if not set_types(copy, inputs):
+        return None
+    try:
+        verify(copy)
+    except _NO_TYPES:
+        return None
+    return copy
+
+
+def set_types(module: ModuleOp, inputs: Sequence[Tensor]) -> bool:
+    """Set these input types and what follows from them; whether every op can have them."""
+    func = main_function(module)
     block = func.body.block
     try:
         for arg, tensor in zip(block.args, inputs, strict=True):
             set_type(arg, tensor.type)
         for op in block.ops:
             if isinstance(op, GeOp) and not op.update_types() and not op.has_infer():
-                return None
+                return False
         last = block.last_op
         assert last is not None
         types = [value.type for value in last.operands]
-        if any(tensor_of(t).dtype == DataType.DT_UNDEFINED for t in types):
-            return None
         func.function_type = FunctionType.from_lists([a.type for a in block.args], types)
-        verify(copy)
     except _NO_TYPES:
-        return None
-    return copy
+        return False
+    return all(tensor_of(t).dtype != DataType.DT_UNDEFINED for t in types)
 
 
 # Variants

@@ -158,7 +158,9 @@ class Trial:
         tally, opened = self.tally, self.opened
         for is_failure, example in sorted(tally.examples.items()):
             see = f"; see {file}" if example is self.tally.example else ""
-            text = f"fails ({example.what}): {example.fault.text}, expected a rewrite{see}"
+            fault = example.fault.text
+            expected = "" if ", expected " in fault else ", expected a rewrite"
+            text = f"fails ({example.what}): {fault}{expected}{see}"
             if not is_failure:
                 text = (
                     f"changes the result ({example.what}): {example.fault.site} "
