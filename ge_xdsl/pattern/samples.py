@@ -32,6 +32,8 @@ EVERY_SAMPLE = (*SAMPLES, HUGE, NONFINITE)
 """The kinds that single rewrites are tried on."""
 LISTED = (EDGES, NONFINITE)
 """The kinds whose values come from a list: a small tensor holds only a part of it at a time."""
+MANY = 1 << 12
+"""So many values are drawn from a list one by one, fewer are shuffled."""
 TURNS = 8
 """How many parts of such a list are tried at most."""
 FEW = 1 << 10
@@ -99,11 +101,13 @@ def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Ar
 
 
 def _spread(rng: np.random.Generator, choices: Array, shape: tuple[int, ...], turn: int) -> Array:
-    """Values from a list in an order by chance, each as often as any other; the next ones of
-    the same order at each turn."""
+    """Values from a list in an order by chance, each about as often as any other; the next ones
+    of the same order at each turn."""
     import numpy as np
 
     count = int(np.prod(shape))
+    if count > MANY:  # a permutation of so many takes longer than most ops
+        return choices[rng.integers(0, len(choices), shape, np.int8)]
     order = np.roll(rng.permutation(choices), -turn * count)
     values = np.resize(order, count) if count else np.empty(0, choices.dtype)
     return rng.permutation(values).reshape(shape)
@@ -182,6 +186,8 @@ def compared(old: Array, new: Array, dtype: DataType, kind: str = RANDOM) -> Dif
     if threshold is None:
         wrong = np.asarray(old != new)
         return _counted(wrong, f"differs in {int(wrong.sum())} of {old.size} elements")
+    if ((old == new) | ((old != old) & (new != new))).all():  # NaN is the same as NaN
+        return None
     wide = np.complex128 if old.dtype.kind == "c" else np.float64
     a, b = old.astype(wide), new.astype(wide)
     if kind == HUGE:

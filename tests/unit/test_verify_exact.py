@@ -389,3 +389,12 @@ def test_an_overflow_that_was_there_is_no_difference() -> None:
     assert compared(new, old, DataType.DT_FLOAT, HUGE) == Difference(
         "overflows in 2 elements of 3, it did not before", (0,)
     )
+
+
+def test_many_elements_are_drawn_from_the_same_list() -> None:
+    many, few = (sample(Tensor(DataType.DT_FLOAT, (n,)), EDGES, 0, 3) for n in (5000, 20))
+    assert set(many.tolist()) == set(few.tolist())
+    same = np.float32([nan, inf, 1.0, -0.0])
+    assert compared(same, same.copy(), DataType.DT_FLOAT) is None
+    wrong = compared(same, np.float32([0.0, inf, 1.0, 0.0]), DataType.DT_FLOAT)
+    assert wrong == Difference("differs in 1 infinite or NaN elements of 4", (0,))
