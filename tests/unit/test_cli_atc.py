@@ -239,6 +239,16 @@ def test_forms_of_dumps(text, forms):
     assert plan.forms == forms
 
 
+def test_ops_without_a_kernel_for_an_open_shape(folder, capsys):
+    argv = ["--model=m.onnx", "--framework=5", "--soc_version=Ascend910B1", "--output=out"]
+    assert atc.main(argv) == 0
+    out = capsys.readouterr().out
+    assert "ops without a kernel" in out
+    assert out.endswith("; 'x' is ?x4, expected --input_shape for kernels\n")
+    code, out, _ = pyatc(capsys)
+    assert (code, "expected --input_shape" in out) == (0, False)
+
+
 def test_dumps_of_the_library(folder, monkeypatch):
     """The variables hold for `gx.optimize` as well, so for a torch backend and sessions too."""
     monkeypatch.setenv("DUMP_GE_GRAPH", "1")

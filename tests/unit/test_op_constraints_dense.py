@@ -88,7 +88,7 @@ CASES = {
     ),
     "gemm_c6": (
         "ge.GEMM(<2x3xf32>, <3x5xf32>, <2x5xf32>, <1xf16>, <1xf32>)",
-        "operands are DT_FLOAT and DT_FLOAT16, expected one element type",
+        "alpha is DT_FLOAT16, expected the type of c, DT_FLOAT",
     ),
     "conv2d_c1": (
         f'ge.Conv2D({X}, {W}) {{{CONV}, data_format = "NCL"}}',

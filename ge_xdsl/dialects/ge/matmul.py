@@ -238,7 +238,11 @@ class GEMMOp(GeOp):
 
     def infer(self, a: Tensor, b: Tensor, c: Tensor, alpha: Tensor, beta: Tensor) -> Tensor:
         one_element_type(a, b)  # C3
-        one_element_type(c, alpha, beta)  # C6
+        for tensor, name in ((alpha, "alpha"), (beta, "beta")):  # C6
+            if tensor.dtype != c.dtype:
+                raise VerifyException(
+                    f"{name} is {tensor.dtype.name}, expected the type of c, {c.dtype.name}"
+                )
         check_scalar(alpha, "alpha")  # C5
         check_scalar(beta, "beta")
         for tensor, name in ((a, "a"), (b, "b"), (c, "c")):  # C1
