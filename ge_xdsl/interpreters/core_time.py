@@ -111,6 +111,10 @@ class Meeting:
         return shift
 
 
+Turned = int | tuple[bool, int, int, int]
+"""The `id` of a flag op, or whether a cross flag is set, its first id, how many, and its mode."""
+
+
 @dataclass(slots=True)
 class Snapshot:
     """Everything that decides the next iterations, after one of a loop."""
@@ -118,7 +122,7 @@ class Snapshot:
     times: list[float]
     """When pipes are free and complete, and buffers and flags, the next of each first."""
     busy: list[float]
-    turns: dict[int, int]
+    turns: dict[Turned, int]
     """How often each flag op has run."""
     traffic: dict[str, float]
 
@@ -172,7 +176,7 @@ class CoreTime:
         default_factory=dict[tuple[str, str, int], float]
     )
     """When each flag is set."""
-    turns: dict[int, int] = field(default_factory=dict[int, int])
+    turns: dict[Turned, int] = field(default_factory=dict[Turned, int])
     """Flag op -> how often it has run."""
     waits: dict[int, Signal] = field(default_factory=dict[int, Signal])
     """The waits in loops that have run."""
@@ -333,7 +337,7 @@ class CoreTime:
     def cross(self, step: Cross) -> Iterator[None]:
         """Set a flag for the other cores, or wait for one of theirs."""
         # a core counts its sets of a flag, and its waits, over all places where it does them
-        name = ~hash((step.sets, step.first, step.count, step.mode))
+        name = (step.sets, step.first, step.count, step.mode)
         turn = self.turns.get(name, 0)
         number = step.first + turn % step.count
         pipe = step.pipe
