@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeGuard, TypeVar, cast
+from typing import Any, TypeAlias, TypeGuard, TypeVar, cast
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.dialects.func import ReturnOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue, Use
 from xdsl.ir.core import SSAValues
 
 from ge_xdsl.dialects.ge.data import ControlEdgeOp
-from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.dialects.ge.op import NAME, GeOp
 
 OpT = TypeVar("OpT", bound=Operation)
 
@@ -40,11 +41,44 @@ def ops_of(block: Block) -> list[Operation]:
     return found
 
 
-def by_class(block: Block) -> tuple[list[Operation], dict[type[Operation], list[Operation]]]:
+Classes: TypeAlias = dict[type[Operation], list[Operation]]
+
+UNKNOWN = -1
+
+
+def by_class_and_names(block: Block) -> tuple[list[Operation], Classes, int]:
+    """`by_class`, and the length of the longest node name, `UNKNOWN` where some op has none.
+
+    An op without attributes is no node. To look at names in a second walk takes thrice as long.
+    """
+    found: list[Operation] = []
+    classes: Classes = {}
+    longest = 0
+    op = block.first_op
+    try:
+        while op is not None:
+            found.append(op)
+            cls = type(op)
+            if cls in classes:
+                classes[cls].append(op)
+            else:
+                classes[cls] = [op]
+            attributes = op.attributes
+            if attributes:
+                length = len(cast("StringAttr", attributes[NAME]).data)
+                if length > longest:
+                    longest = length
+            op = next_op(op)
+    except (KeyError, AttributeError):
+        return *by_class(block), UNKNOWN
+    return found, classes, longest
+
+
+def by_class(block: Block) -> tuple[list[Operation], Classes]:
     """The ops of a block, in order, and those of each class; in one walk, which costs most where
     a graph is too large for the processor's caches."""
     found: list[Operation] = []
-    classes: dict[type[Operation], list[Operation]] = {}
+    classes: Classes = {}
     op = block.first_op
     while op is not None:
         found.append(op)
@@ -59,13 +93,13 @@ def by_class(block: Block) -> tuple[list[Operation], dict[type[Operation], list[
 
 def nested_in(ops: Sequence[Operation]) -> list[Operation]:
     """Those of the ops that have subgraphs."""
-    if all(map(_is_flat, set(map(type, ops)))):
+    if all(map(is_flat, set(map(type, ops)))):
         return []
     return [op for op in ops if op.regions]
 
 
 @cache
-def _is_flat(cls: type[Operation]) -> bool:
+def is_flat(cls: type[Operation]) -> bool:
     """Whether ops of a class cannot have subgraphs."""
     if issubclass(cls, GeOp):
         return cls is not GeOp and not cls.prototype.subgraphs

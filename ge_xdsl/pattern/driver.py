@@ -14,19 +14,27 @@ from xdsl.ir import Block, Operation
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.pattern.access import ops_of
 from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.decompose import decompose, node_boundary
 from ge_xdsl.pattern.fixpoint import run_fixpoint
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import BlockIndex
-from ge_xdsl.pattern.pattern_rule import GraphRewriter, PatternRule, RuleReport, RunReport
+from ge_xdsl.pattern.pattern_rule import (
+    MANY,
+    GraphRewriter,
+    PatternRule,
+    RuleReport,
+    RunReport,
+    makes_nodes,
+)
+from ge_xdsl.pattern.provenance import listing_of
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import APPLIED, Applied, Rule
 from ge_xdsl.pattern.verify import verifier_of
 
 __all__ = [
+    "MANY",
     "GraphRewriter",
     "PatternRule",
     "RuleReport",
@@ -36,10 +44,6 @@ __all__ = [
     "run_fixpoint",
     "run_ge",
 ]
-
-
-MANY = 8
-"""From this many rules on it pays to know which edges between op types a graph has."""
 
 
 def run_ge(
@@ -56,7 +60,7 @@ def run_ge(
     CompileError when a replacement does not fit or rewriting does not end.
     """
     with seldom():
-        run = _GeRun(block, pass_name, infer, recorders)
+        run = _GeRun(block, pass_name, infer, recorders, makes_nodes(rules))
         try:
             run.many = len(rules) >= MANY
             for rule in rules:
@@ -70,7 +74,12 @@ class _GeRun:
     """The state of `run_ge`: one index of the block for all rules."""
 
     def __init__(
-        self, block: Block, pass_name: str, infer: bool, recorders: Sequence[Recorder]
+        self,
+        block: Block,
+        pass_name: str,
+        infer: bool,
+        recorders: Sequence[Recorder],
+        names: bool = False,
     ) -> None:
         self.block = block
         self.pass_name = pass_name
@@ -78,8 +87,9 @@ class _GeRun:
         self.explains = any(recorder.explains for recorder in recorders)
         self.report = RunReport()
         self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
-        self.index = BlockIndex(block)
+        self.index = BlockIndex(block, names=names)
         self.scope.names.listing = self.listing
+        self.scope.names.measured(block, self.index.longest_name)
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.rewriter.listen(self.index.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
@@ -96,18 +106,21 @@ class _GeRun:
         """Whether the index itself adds new ops to the queue."""
         self.ahead: list[Operation] = []
         self.done: set[Operation] = set()
+        self.by_hand = False
+        """Whether the rule at work names its new nodes itself."""
 
     def inserted(self, op: Operation) -> None:
+        if self.by_hand:
+            self.scope.names.note(op)
         if op.parent is self.block:
             self.index.inserted(op)
             self.guard.created.append(op)
             if not self.grows and type(op) in self.roots:
                 self.queue.append(op)
 
-    def listing(self, block: Block) -> Sequence[Operation]:
-        """The ops of a block, for its own one also those that a rewrite removed."""
-        index = self.index
-        return [*index.ops, *index.later] if block is self.block else ops_of(block)
+    def listing(self, block: Block) -> tuple[Sequence[Operation], Sequence[Operation]]:
+        """The ops of a block, and those with subgraphs; of its own one also what is gone."""
+        return self.index.listing if block is self.block else listing_of(block)
 
     def replaced(
         self, new: list[GeOp], old: list[GeOp], touched: list[tuple[Operation, int]]
@@ -134,6 +147,7 @@ class _GeRun:
         report = RuleReport(rule.name)
         self.report.rules.append(report)
         self.select(rule)
+        self.by_hand = not isinstance(rule, PatternRule)
         if self.queue:
             self.guard = Guard(2 * self.index.size + 1000)
             if isinstance(rule, PatternRule) and not self.recorders:

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
 from ge_xdsl.dialects.ge.graph import functions
@@ -25,7 +25,16 @@ from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import AnyEdge, BlockIndex, has_features
 from ge_xdsl.pattern.match import Match
-from ge_xdsl.pattern.pattern_rule import GraphRewriter, Matcher, PatternRule, RuleReport, RunReport
+from ge_xdsl.pattern.pattern_rule import (
+    MANY,
+    GraphRewriter,
+    Matcher,
+    PatternRule,
+    RuleReport,
+    RunReport,
+    makes_nodes,
+)
+from ge_xdsl.pattern.provenance import listing_of
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Applied, Rule
@@ -60,7 +69,7 @@ def run_fixpoint(
         for func in functions(module):
             changed = True
             while changed:
-                indices = _indices(func)
+                indices = _indices(func, makes_nodes(rules))
                 changed = False
                 for index in reversed(indices):
                     run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
@@ -72,9 +81,12 @@ def run_fixpoint(
     return report
 
 
-def _indices(func: FuncOp) -> list[BlockIndex]:
-    """The indices of a graph's block and of those of its subgraphs, outer ones first."""
-    found = [BlockIndex(block) for region in func.regions for block in region.blocks]
+def _indices(func: FuncOp, names: bool) -> list[BlockIndex]:
+    """The indices of a graph's block and of those of its subgraphs, outer ones first.
+
+    `names`: of use is the longest name in the graph.
+    """
+    found = [BlockIndex(block, names=names) for region in func.regions for block in region.blocks]
     for index in found:  # grows while it is read
         for op in index.nested:
             found += [BlockIndex(inner) for region in op.regions for inner in region.blocks]
@@ -142,6 +154,8 @@ class _Fixpoint:
         self.explains = any(recorder.explains for recorder in recorders)
         self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
         self.index = index
+        self.scope.names.listing = self.listing
+        self.scope.names.measured(block, index.longest_name)
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.rewriter.listen(self.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
@@ -154,6 +168,11 @@ class _Fixpoint:
         self.new: list[Operation] = []
         self.changed: dict[Operation, None] = {}
         self.incomplete = False
+        self.by_hand = False
+        """Whether the rule at work names its new nodes itself."""
+        self.hopeless: frozenset[type[Operation]] = frozenset()
+        """The classes of ops that are left out of the stack up to the first rewrite, since no rule
+        fits them as they are."""
         self.depth = max((rule.depth for rule in rules), default=1)
         self.pairs = list(zip(rules, report.rules, strict=True))
         self.dormant = self._asleep()
@@ -208,9 +227,15 @@ class _Fixpoint:
                 self.by_class = {}
                 self.by_sources = {}
 
+    def listing(self, block: Block) -> tuple[Sequence[Operation], Sequence[Operation]]:
+        """The ops of a block, and those with subgraphs; of its own one also what is gone."""
+        return self.index.listing if block is self.block else listing_of(block)
+
     # What the rewriter reports
 
     def inserted(self, op: Operation) -> None:
+        if self.by_hand:
+            self.scope.names.note(op)
         if op.parent is not self.block:
             return
         self.new.append(op)
@@ -266,12 +291,43 @@ class _Fixpoint:
         if self.guard.count:
             self.index.refresh()
         wanted = [cls for cls in self.index.buckets if self.rules_for(cls)]
-        if len(wanted) == 1:
+        fitting = self.fitting() if len(self.pairs) >= MANY and not self.guard.count else None
+        if fitting is not None:
+            self.hopeless = frozenset(wanted)
+            self.stack += (
+                [op for op in reversed(self.index.ops) if op in fitting] if fitting else ()
+            )
+        elif len(wanted) == 1:
             self.stack += reversed(self.index.buckets[wanted[0]])
         elif wanted:
             classes = frozenset(wanted)
             self.stack += [op for op in reversed(self.index.ops) if type(op) in classes]
         self.queued = set(map(id, self.stack))
+
+    def fitting(self) -> dict[Operation, None] | None:
+        """The ops that have what the index knows of the roots of some rule; None where a rule may
+        start from ops of which it knows nothing."""
+        if self.explains:
+            return None
+        lists: dict[int, Sequence[Operation]] = {}
+        for rule, _ in self.pairs:
+            asleep = not self.dormant.keys().isdisjoint(rule.required_edges)
+            if asleep or not self.index.has_type(rule.root_types):
+                continue
+            near = self.index.near(rule.root_features)
+            if near is None:
+                return None
+            lists[id(near)] = near
+        return {op: None for near in lists.values() for op in near}
+
+    def resume(self, root: Operation) -> None:
+        """After the first rewrite put the ops behind its root on the stack that were left out."""
+        classes, self.hopeless = self.hopeless, frozenset()
+        ops = self.index.ops
+        rest = islice(ops, ops.index(root) + 1, None)
+        self.stack[:] = reversed([op for op in rest if type(op) in classes])
+        self.queued.clear()
+        self.queued.update(map(id, self.stack))
 
     def run(self) -> bool:
         """Drain the worklist; whether anything was rewritten."""
@@ -312,6 +368,7 @@ class _Fixpoint:
         rewriter = self.rewriter
         rewriter.start(op)
         self.scope.rule, self.scope.finite = rule.name, rule.finite
+        self.by_hand = not isinstance(rule, PatternRule)
         if not self.recorders:
             if found is not None and isinstance(rule, PatternRule):
                 outcome = rule.apply(found, rewriter)
@@ -337,6 +394,8 @@ class _Fixpoint:
 
     def settle(self, rule: Rule, root: Operation) -> None:
         """After a rewrite: erase what died, and try again what it concerns."""
+        if self.hopeless:
+            self.resume(root)
         self.incomplete |= self.rewriter.modified_in_place
         self.rewriter.modified_in_place = False
         self.sweep_dead()

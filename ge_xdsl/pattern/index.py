@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import is_, itemgetter
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -11,8 +12,11 @@ from ge_xdsl.dialects.ge.data import ConstantOp, ConstOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.pattern.access import (
+    UNKNOWN,
     WIDE,
     by_class,
+    by_class_and_names,
+    is_flat,
     item,
     nested_in,
     next_use,
@@ -115,14 +119,27 @@ def _edges_of(ops: Sequence[Operation]) -> dict[Source, list[Operation]]:
     return found
 
 
+def _repeats(ops: Sequence[Operation], index: int, other: int) -> bool:
+    """Whether an op has one tensor for two operands."""
+    operands = list(map(operands_of, ops))
+    try:
+        return any(map(is_, map(itemgetter(index), operands), map(itemgetter(other), operands)))
+    except IndexError:  # some op has fewer operands
+        last = max(index, other)
+        return any(len(o) > last and item(o, index) is item(o, other) for o in operands)
+
+
 class BlockIndex:
     """Live ops per class in block order; ops inserted since the last `refresh` come last.
 
     One walk serves every rule until a rule has changed the graph.
     """
 
-    def __init__(self, block: Block) -> None:
+    def __init__(self, block: Block, *, names: bool = False) -> None:
         self.block = block
+        self.longest_name = UNKNOWN
+        """The length of the longest node name in the block, if `names` asked for it and there are
+        no subgraphs, which have names of their own."""
         self.dirty: set[type[Operation]] = set()
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
@@ -130,6 +147,7 @@ class BlockIndex:
         self.edges_in_order = True
         """Whether no op came or changed since the edges were read."""
         self._below: dict[Feature, Sequence[Operation]] = {}
+        self._repeats: dict[tuple[type[Operation], int, int], bool] = {}
         self.ops: list[Operation] = []
         """The ops of the block at the last `refresh`, in order."""
         self.later: list[Operation] = []
@@ -137,15 +155,20 @@ class BlockIndex:
         self._ranks: dict[type[Operation], dict[Operation, int]] = {}
         self._fronts: dict[type[Operation], _Live] = {}
         self._readers: dict[SSAValue, Readers] = {}
-        self.refresh()
+        self.refresh(names)
+        if self.nested:
+            self.longest_name = UNKNOWN
 
-    def refresh(self) -> None:
+    def refresh(self, names: bool = False) -> None:
         """Read the block again."""
         self.dirty.clear()
         self._ranks = {}
         self._fronts = {}
         self._readers = {}
-        self.ops, buckets = by_class(self.block)
+        if names:
+            self.ops, buckets, self.longest_name = by_class_and_names(self.block)
+        else:
+            self.ops, buckets = by_class(self.block)
         self.size = len(self.ops)
         self.later = []
         if ConstantOp in buckets or ConstOp in buckets:
@@ -211,9 +234,16 @@ class BlockIndex:
             self.edges_in_order = False
 
     @property
+    def listing(self) -> tuple[Sequence[Operation], Sequence[Operation]]:
+        """The ops, gone ones included, with the terminator last; those that have subgraphs."""
+        return [*self.later, *self.ops] if self.later else self.ops, self.nested
+
+    @property
     def nested(self) -> list[Operation]:
-        """Those of `ops` with subgraphs."""
-        return nested_in(self.ops)
+        """Those of the ops, gone ones included, that have subgraphs."""
+        if all(map(is_flat, self.buckets)):
+            return []
+        return nested_in([*self.ops, *self.later])
 
     @property
     def follows_edges(self) -> bool:
@@ -261,6 +291,11 @@ class BlockIndex:
             ops = self.edges(reader).get((index, producer), ())
             if chosen is None or len(ops) < len(rarest):
                 rarest, chosen = ops, feature
+            for place, wanted in feature[1]:
+                if place < 0 or not isinstance(wanted, int):
+                    continue
+                if not self.has_repeat(producer, place, wanted):
+                    return () if self.edges_in_order else None
         if not self.edges_in_order or chosen is None:
             return None
         if len(rarest) <= FEW or not chosen[1]:
@@ -273,15 +308,24 @@ class BlockIndex:
             self._below[chosen] = known
         return known
 
+    def has_repeat(self, cls: type[Operation], index: int, other: int) -> bool:
+        """Whether an op of a class had one tensor for two operands at the last look."""
+        key = (cls, index, other)
+        found = self._repeats.get(key)
+        if found is None:
+            found = self._repeats[key] = _repeats(self.buckets.get(cls, ()), index, other)
+        return found
+
     def forget_edges(self) -> None:
         """Read the edges again at the next look."""
         self._edges = {}
-        self._below = {}
+        self.forget_details()
         self.edges_in_order = True
 
     def forget_details(self) -> None:
         """Look at producers again: what they read, or how often they are read, has changed."""
         self._below = {}
+        self._repeats = {}
 
     def has(self, classes: Iterable[type[Operation]]) -> bool:
         return any(cls in self.buckets for cls in classes)

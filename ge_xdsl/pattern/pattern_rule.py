@@ -31,6 +31,9 @@ Matcher = Callable[[Operation, "Candidates | None"], "Match | None"]
 UNMET = Declined("the requirements are not met", matched=True)
 CYCLE = Declined("fusing it would make a cycle", matched=True)
 
+MANY = 8
+"""From this many rules on it pays to know which edges between op types a graph has."""
+
 
 class GraphRewriter(PatternRewriter):
     """A rewriter that knows the block it works on: names, positions, ops by type."""
@@ -175,6 +178,12 @@ class PatternRule(Rule):
             plan.learn(match.inputs, match.outputs[0], new, scope)
         else:
             self.plans.forget(plan.func)
+
+
+def makes_nodes(rules: Sequence[Rule]) -> bool:
+    """Whether a run is likely to name nodes: it has patterns, and not so many that most of them
+    are there in vain."""
+    return len(rules) < MANY and any(isinstance(rule, PatternRule) for rule in rules)
 
 
 def graph_of(op: GeOp, rewriter: PatternRewriter) -> GraphRewriter:

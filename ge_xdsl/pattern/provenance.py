@@ -10,14 +10,15 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
-from typing import cast
+from itertools import islice
+from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
 from xdsl.ir import Attribute, Block, Operation
 
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import NAME, GeOp, extra_key
-from ge_xdsl.pattern.access import nested_in, ops_of
+from ge_xdsl.pattern.access import UNKNOWN, nested_in, ops_of
 
 ORIGIN_NAMES = extra_key("_datadump_original_op_names")
 ORIGIN_TYPES = extra_key("_datadump_original_op_types")
@@ -58,7 +59,14 @@ MAX_NAME = 255
 """Longest node name that renaming makes; a longer one is cut and gets a digest."""
 
 
-UNKNOWN = -1
+Listing: TypeAlias = Callable[[Block], tuple[Sequence[Operation], Sequence[Operation]]]
+"""Gives the ops of a block, and those of them with subgraphs."""
+
+
+def listing_of(block: Block) -> tuple[Sequence[Operation], Sequence[Operation]]:
+    """A `Listing` that reads the block."""
+    ops = ops_of(block)
+    return ops, nested_in(ops)
 
 
 class Names:
@@ -71,7 +79,7 @@ class Names:
     def __init__(self, root: Operation | None) -> None:
         self.root = root
         self.counter = 0
-        self.listing: Callable[[Block], Sequence[Operation]] = ops_of
+        self.listing: Listing = listing_of
         """The ops of a block, for who has them at hand."""
         self.longest = UNKNOWN
         """A longer name of a new node is in use by no other, up to `MAX_NAME`."""
@@ -80,7 +88,7 @@ class Names:
     def taken(self) -> set[str]:
         """Every name in the graph, and the ones given out."""
         if self._taken is None:
-            self._taken = set(self._names(ops_of))
+            self._taken = set(self._names(listing_of))
             self.longest = MAX_NAME
         return self._taken
 
@@ -90,7 +98,22 @@ class Names:
             self.longest = max(map(len, self._names(self.listing)), default=0)
         return self.longest
 
-    def _names(self, listing: Callable[[Block], Sequence[Operation]]) -> list[str]:
+    def measured(self, block: Block, longest: int) -> None:
+        """Tell the length of the longest name in a block; of use where it is all of the graph."""
+        root = self.root
+        if root is not None and [b for r in root.regions for b in r.blocks] == [block]:
+            self.longest = longest
+
+    def note(self, op: Operation) -> None:
+        """Note the name of a node that somebody else named and put into the graph."""
+        attr = op.attributes.get(NAME)
+        if type(attr) is StringAttr:
+            if self._taken is not None:
+                self._taken.add(attr.data)
+            elif self.longest != UNKNOWN:
+                self.longest = max(self.longest, len(attr.data))
+
+    def _names(self, listing: Listing) -> list[str]:
         return [] if self.root is None else _names_in(self.root, listing)
 
     def fresh(self, stem: str, replaced: str) -> str:
@@ -120,15 +143,21 @@ class Names:
         return found
 
 
-def _names_in(root: Operation, listing: Callable[[Block], Sequence[Operation]]) -> list[str]:
+def _names_in(root: Operation, listing: Listing) -> list[str]:
     """The node names in an op's regions, nested ones included."""
     found: list[str] = []
     for region in root.regions:
         for block in region.blocks:
-            ops = listing(block)
+            ops, nested = listing(block)
+            try:
+                named = islice(ops, len(ops) - 1)
+                found += [cast("StringAttr", op.attributes[NAME]).data for op in named]
+                ops = ops[-1:]
+            except (KeyError, AttributeError):
+                pass  # some op has no name, or one that is no string
             attrs = [op.attributes.get(NAME) for op in ops]
             found += [attr.data for attr in attrs if type(attr) is StringAttr]
-            for op in nested_in(ops):
+            for op in nested:
                 found += _names_in(op, listing)
     return found
 
