@@ -508,3 +508,76 @@ class BN3DTrainingReduceGradOp(BNTrainingReduceGradOp):
     """
 
     name = "ge.BN3DTrainingReduceGrad"
+
+
+class BatchNormV3Op(GeOp):
+    """y = (x - m) / sqrt(v + epsilon) * weight + bias per channel, the second dimension of x
+
+    In training m and v are those of x, over n numbers each, and the running ones move by momentum:
+    running_mean*(1 - momentum) + m*momentum, and so for the variance with v*n/(n - 1). Else m and v
+    are the running ones, which stay. save_mean and save_rstd hold m and 1/sqrt(v + epsilon), f32.
+    C1: x has rank 2 or more and is a floating-point tensor. C2: the other operands have one number
+    per channel. C3: momentum is 0 to 1.
+    """
+
+    name = "ge.BatchNormV3"
+
+    x = operand()
+    weight = operand()
+    bias = operand()
+    running_mean = operand()
+    running_var = operand()
+    y = result()
+    new_running_mean = result("running_mean")
+    new_running_var = result("running_var")
+    save_mean = result()
+    save_rstd = result()
+    epsilon = floating(9.999999747378752e-06)
+    momentum = floating(0.10000000149011612)
+    is_training = boolean(True)
+
+    widens = True
+
+    def infer(self, x: Tensor, *rest: Tensor) -> tuple[Tensor, ...]:
+        check_floats(x=x)  # C1
+        at_least_rank(x, 2, "x")  # C1
+        if not 0 <= self.momentum <= 1:  # C3
+            raise VerifyException(f"momentum is {self.momentum}, expected 0 to 1")
+        channels = DYNAMIC if x.shape is None else x.shape[1]
+        for name, tensor in zip(
+            ("weight", "bias", "running_mean", "running_var"), rest, strict=True
+        ):
+            check_channels(tensor, channels, name)  # C2
+        saved = Tensor(DataType.DT_FLOAT, rest[0].shape)
+        return x, rest[2], rest[3], saved, saved
+
+    def evaluate(
+        self, x: Array, weight: Array, bias: Array, running_mean: Array, running_var: Array
+    ) -> tuple[Array, ...]:
+        import numpy as np
+
+        axes = (0, *range(2, x.ndim))
+        along = (-1, *(1,) * (x.ndim - 2))
+        m, v = running_mean.reshape(-1), running_var.reshape(-1)
+        if self.is_training:
+            m = x.mean(axis=axes, dtype=np.float32)
+            v = x.var(axis=axes, dtype=np.float32)
+        rstd = 1 / np.sqrt(v + np.float32(self.epsilon))
+        y = (x - m.reshape(along)) * (rstd * weight.reshape(-1)).reshape(along)
+        y = (y + bias.reshape(along)).astype(x.dtype, copy=False)
+        if self.is_training:
+            count = x.size // max(x.shape[1], 1)
+            unbiased = v * np.float32(count / (count - 1) if count > 1 else np.nan)
+            running_mean = self._moved(running_mean, m)
+            running_var = self._moved(running_var, unbiased)
+        kept: list[Array] = [m, rstd]
+        saved = [a.astype(np.float32).reshape(weight.shape) for a in kept]
+        return (y, running_mean, running_var, *saved)
+
+    def _moved(self, running: Array, now: Array) -> Array:
+        """A running number per channel, a part of the way to what it is now."""
+        import numpy as np
+
+        step = np.float32(self.momentum)
+        kept: Array = running * (1 - step)
+        return kept + step * now.reshape(kept.shape)

@@ -261,3 +261,63 @@ class MoeInitRoutingV3Op(GeOp):
         tokens = listed.get(self.expert_tokens_num_type, counts).astype(np.int64)
         kept = np.zeros(rows.size, np.float32) if scale is None else scale[rows]
         return x[rows], places, tokens, kept
+
+
+class MoeInitRoutingQuantV2Op(GeOp):
+    """expanded_x = the rows of x in the order of their experts, in i8; the values are unconfirmed
+
+    Without drop_pad_mode there are active_num rows, or one per choice; with it expert_capacity per
+    expert. dynamic_quant_scale has one number per row of expanded_x. C1: x is a floating-point
+    tensor of rank 2. C2: expert_idx is i32 of rank 2, with the rows of x. C3: drop_pad_mode and
+    quant_mode are 0 or 1. C4: expert_tokens_count_or_cumsum_flag is 0, 1 or 2. C5: active_num and
+    expert_num are not negative. C6: expert_num and expert_capacity are 1 or more with
+    drop_pad_mode.
+    """
+
+    name = "ge.MoeInitRoutingQuantV2"
+
+    x = operand()
+    expert_idx = operand()
+    scale = optional()
+    offset = optional()
+    expanded_x = result()
+    expanded_row_idx = result()
+    expert_tokens_count_or_cumsum = result()
+    expert_tokens_before_capacity = result()
+    dynamic_quant_scale = result()
+    active_num = integer(0)
+    expert_capacity = integer(0)
+    expert_num = integer(0)
+    drop_pad_mode = integer(0)
+    expert_tokens_count_or_cumsum_flag = integer(0)
+    expert_tokens_before_capacity_flag = boolean(False)
+    quant_mode = integer(0)
+
+    def infer(self, x: Tensor, expert_idx: Tensor, *rest: Tensor | None) -> tuple[Tensor, ...]:
+        check_floats(x=x)  # C1
+        rows, columns = dims(x, 2, "x")  # C1
+        require(expert_idx, "expert_idx", _I32, "DT_INT32")  # C2
+        have, k = dims(expert_idx, 2, "expert_idx")  # C2
+        rows = merge_dim(rows, have, "rows of x and expert_idx")  # C2
+        for name, known in (
+            ("drop_pad_mode", (0, 1)), ("quant_mode", (0, 1)),
+            ("expert_tokens_count_or_cumsum_flag", (0, 1, 2)),
+        ):  # fmt: skip
+            chosen(self.get_attr(name), name, known)  # C3 C4
+        active = count_of(self.active_num, "active_num")  # C5
+        experts = count_of(self.expert_num, "expert_num", self.drop_pad_mode)  # C5 C6
+        choices = multiply_dims(rows, k)
+        taken = choices if not active else min(choices, active) if choices != DYNAMIC else DYNAMIC
+        shape = (taken, columns)
+        if self.drop_pad_mode:
+            capacity = count_of(self.expert_capacity, "expert_capacity", 1)  # C6
+            taken = multiply_dims(experts, capacity)
+            shape = (experts, capacity, columns)
+        each = Tensor(DataType.DT_INT32, (experts,))
+        return (
+            Tensor(DataType.DT_INT8, bounded(shape)),
+            Tensor(DataType.DT_INT32, (choices,)),
+            each,
+            each,
+            Tensor(DataType.DT_FLOAT, (taken,)),
+        )

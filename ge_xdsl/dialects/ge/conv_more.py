@@ -22,6 +22,7 @@ from ge_xdsl.dialects.ge.op import (
     string,
 )
 from ge_xdsl.dialects.ge.operands import check_rank
+from ge_xdsl.dialects.ge.rounding import chosen, chosen_type
 from ge_xdsl.dialects.ge.shapes import merge_dim
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, tensor_of
 from ge_xdsl.dialects.ge.windows import Window, window_count
@@ -295,3 +296,45 @@ class CorrelationOp(GeOp):
         planes, weight = x.reshape(1, n * c, *sizes), filter.reshape(groups, depth, *kernel)
         y = correlate(planes, weight, windows, groups)
         return y.reshape(n, self.groups, *counts)
+
+
+class QuantConv2DOp(GroupedConvolution):
+    """y = (conv(x, filter) + bias) * scale in the type `dtype`; the values are unconfirmed
+
+    scale holds 64-bit words, one or one per output channel. Operands, attributes and constraints C1
+    to C8 and C10 are Conv2D's (C1 data_format, C2 entry counts, C3 positive strides, C4 rank, C5
+    element type, C6 channels, C7 groups, C8 bias, C10 window). C11: scale has one entry or one per
+    output channel. C12: dtype is the number of f32, f16, bf16, hif8 or f8e4m3fn. C13: round_mode is
+    rint or round.
+    """
+
+    name = "ge.QuantConv2D"
+
+    scale = operand()
+    bias = optional()
+    offset = optional()
+    y = result()
+    dtype = integer()
+    data_format = string("NCHW")
+    round_mode = string("rint")
+
+    def infer(
+        self, x: Tensor, filter: Tensor, scale: Tensor, bias: Tensor | None, offset: Tensor | None
+    ) -> Tensor:
+        chosen(self.round_mode, "round_mode", ("rint", "round"))  # C13
+        dtype = chosen_type(self.dtype, "dtype", _QUANT_RESULTS)  # C12
+        y = self.infer_y(x, filter, bias, None)
+        channels = DYNAMIC if y.shape is None else self.channels_of(y.shape)
+        entries = scale.size()
+        if channels != DYNAMIC and entries not in (None, 1, channels):  # C11
+            raise VerifyException(f"scale has {entries} entries, expected 1 or {channels}")
+        return y.with_dtype(dtype)
+
+
+_QUANT_RESULTS = (
+    DataType.DT_FLOAT,
+    DataType.DT_FLOAT16,
+    DataType.DT_BF16,
+    DataType.DT_HIFLOAT8,
+    DataType.DT_FLOAT8_E4M3FN,
+)

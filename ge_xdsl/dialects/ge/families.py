@@ -21,7 +21,7 @@ FAMILIES: dict[str, str] = {
     "cast": "Cast CastLike Identity TensorMove ZerosLike OnesLike IdentityN",
     "matmul": "MatMul MatMulV2 BatchMatMul BatchMatMulV2 GEMM",
     "conv": "Conv2D DepthwiseConv2D FusedConv2D_BiasAdd_ReLU",
-    "conv_more": "Conv3D Conv2DV2 Conv3DV2 ExtendConv2D Correlation",
+    "conv_more": "Conv3D Conv2DV2 Conv3DV2 ExtendConv2D Correlation QuantConv2D",
     "conv_transpose": "Conv2DTranspose Conv2DTransposeD Conv3DTranspose Conv3DTransposeD "
     "Conv3DTransposeV2 Deconvolution Conv2DBackpropInput Conv2DBackpropInputD "
     "Conv3DBackpropInput Conv3DBackpropInputD Conv3DBackpropInputV2 "
@@ -46,7 +46,7 @@ FAMILIES: dict[str, str] = {
     "pool_adaptive": "AdaptiveAvgPool2d AdaptiveAvgPool3d AdaptiveMaxPool2d AdaptiveMaxPool3d "
     "AdaptiveAvgPool2dGrad",
     "pool_gradient": "AvgPoolGrad AvgPoolV2Grad AvgPoolV2GradD AvgPool3DGrad AvgPool3DGradD",
-    "norm": "BatchNorm BNInference LayerNorm LayerNormV3 InstanceNorm",
+    "norm": "BatchNorm BNInference LayerNorm LayerNormV3 InstanceNorm InstanceNormV2",
     "shape": "Reshape Flatten FlattenV2 Squeeze SqueezeV3 Unsqueeze UnsqueezeV3 ExpandDims "
     "Transpose TransposeD Shape Size Rank Expand BroadcastTo Tile",
     "concat": "Concat ConcatV2 ConcatD ConcatV2D Split SplitD SplitV Pack Unpack",
@@ -76,7 +76,8 @@ FAMILIES: dict[str, str] = {
     "IndexPutV2 SparseToDense SparseTensorDenseAdd DynamicPartition",
     "segment": "UnsortedSegmentSum UnsortedSegmentProd UnsortedSegmentMax UnsortedSegmentMin "
     "UnsortedSegmentSumD UnsortedSegmentProdD UnsortedSegmentMaxD UnsortedSegmentMinD "
-    "SegmentSum SegmentMax",
+    "SegmentSum SegmentMax"
+    " SparseSegmentMean",
     "cumulative": "Cumsum CumsumD Cumprod CumprodD CumulativeLogsumexp CumulativeLogsumexpD",
     "diagonal": "Diag DiagD DiagPart DiagPartD DiagFlat DiagV2 MatrixDiag MatrixDiagD "
     "MatrixDiagPart MatrixDiagPartD MatrixSetDiag MatrixSetDiagD Tril Triu Trilu MatrixBandPart "
@@ -108,7 +109,8 @@ FAMILIES: dict[str, str] = {
     "LayerNormBetaGammaBackprop LNDropoutGrad",
     "batch_norm": "BNInfer BNInferenceD BatchNorm3D BNTrainingReduce BN3DTrainingReduce "
     "BNTrainingUpdate BN3DTrainingUpdate BNTrainingUpdateV2 BNTrainingUpdateV3 BNInferGrad "
-    "BNTrainingUpdateGrad BN3DTrainingUpdateGrad BNTrainingReduceGrad BN3DTrainingReduceGrad",
+    "BNTrainingUpdateGrad BN3DTrainingUpdateGrad BNTrainingReduceGrad BN3DTrainingReduceGrad"
+    " BatchNormV3",
     "group_norm": "GroupNorm GroupNormV2 GroupNormRelu GroupNormSilu GroupNormSwish "
     "INTrainingReduceV2 INTrainingUpdateV2 INInferV2 L2Normalize Normalize LRN Scale Bias",
     "gradients": "SqrtGrad RsqrtGrad ReciprocalGrad AsinGrad AcosGrad AtanGrad AsinhGrad "
@@ -163,12 +165,13 @@ FAMILIES: dict[str, str] = {
     "attention_parts": "AttentionScore SwinAttentionScore AttentionLnQKV AttentionQKVGradW "
     "AttentionQKVGradX SwinTransformerLnQKV SwinAttentionFFN MultiHeadAttention "
     "MultiHeadAttentionGrad",
-    "cache": "Scatter QuantUpdateScatter MoeInitRoutingV3",
+    "cache": "Scatter QuantUpdateScatter MoeInitRoutingV3 MoeInitRoutingQuantV2",
     "vision": "DeformableOffsetsGrad MaxPool3DGradGrad AvgPoolGradD RoiAlignRotated RoiExtractor "
     "PSROIPoolingV2 CTCLoss ResizeNearestNeighborV2GradD IMGWarp Remap SpatialTransformerD "
     "PassThrough TopKPQDistance ScanPQCodes",
     "handles": "Data RefData FileConstant SequenceConstruct SequenceEmpty SequenceAt "
-    "SequenceInsert SequenceErase SequenceLength ConcatFromSequence SplitToSequence",
+    "SequenceInsert SequenceErase SequenceLength ConcatFromSequence SplitToSequence"
+    " Variable Batch Compress",
     "recurrent_shapes": "DynamicRNNGrad DynamicRNNV2Grad DynamicGRUV2Grad DynamicAUGRUGrad RNN "
     "LSTM BasicRNNCell DynamicLSTMV2",
     "packed": "Clip FullyConnectionCompress MatMulV2Compress AscendRequantS16 "
@@ -179,5 +182,9 @@ FAMILIES: dict[str, str] = {
     "static_fill": "FillD FillV2D FillV2 Empty RangeD LinSpace LinSpaceD OneHotD",
     "static_slice": "StridedSliceD StridedSliceGrad StridedSliceGradD SliceDV2 StridedSliceV3 PadD "
     "PadV2 PadV2D PadV3D MirrorPad PadV3Grad",
+    "patches": "ExtractImagePatches Mask2Argmax PSROIPooling Upsample ResizeD ResizeGradD STFT",
+    "molecules": "TabulateFusion TabulateFusionGrad ProdEnvMatA ProdForceSeA ProdVirialSeA",
+    "diagonal_band": "MatrixDiagV2",
+    "words": "StringNormalizer TfIdfVectorizer",
 }
 """Family file -> the op types it defines, space-separated."""

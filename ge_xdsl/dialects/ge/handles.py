@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import INDICES, one_element_type, require
-from ge_xdsl.dialects.ge.extents import at_least_rank, checked_shape
+from ge_xdsl.dialects.ge.extents import at_least_rank, checked_shape, count_of, merge_shapes
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     data_type,
@@ -20,13 +20,16 @@ from ge_xdsl.dialects.ge.fields import (
     optional,
     result,
     string,
+    tensor_value,
     variadic,
+    variadic_result,
 )
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import check_index, check_scalar
 from ge_xdsl.dialects.ge.rounding import chosen
 from ge_xdsl.dialects.ge.shapes import normalize_axis
-from ge_xdsl.dialects.ge.types import DataType, Tensor, tensor_of
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, tensor_of
+from ge_xdsl.dialects.ge.weights import tensor_of_const
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -248,3 +251,105 @@ class SplitToSequenceOp(GeOp):
         if split is not None and split.rank not in (None, 0, 1):  # C3
             raise VerifyException(f"split has rank {split.rank}, expected 0 or 1")
         return HANDLE
+
+
+class VariableOp(GeOp):
+    """y = the variable, of the type and shape of value, when that is given
+
+    A run has no store of variables, so the value of y is value. C1: x, when given, has the shape
+    and element type of value.
+    """
+
+    name = "ge.Variable"
+
+    x = optional()
+    y = result()
+    index = integer(0)
+    value = tensor_value()
+    container = string("")
+    shared_name = string("")
+
+    def infer(self, x: Tensor | None) -> Tensor | None:
+        attr = self.properties.get("value")
+        if attr is None:
+            return x
+        held = tensor_of_const(attr)
+        if x is not None and held is not None:
+            one_element_type(x, held)  # C1
+            merge_shapes(x.shape, held.shape, "shapes of x and value")  # C1
+        return held
+
+    def evaluate(self, x: Array | None) -> Array:
+        found = self.value if x is None else x
+        if found is None:
+            raise ValueError("value is missing, expected one: a run has no store of variables")
+        return found
+
+
+class BatchOp(GeOp):
+    """y_tensors = the x_tensors of several calls, put behind each other; y_index [B, 3], y_id []
+
+    Which calls meet is decided at run time, so there are no values. C1: as many y_tensors as
+    x_tensors. C2: x_tensors have rank 1 or more. C3: num_batch_threads and max_batch_size are 1 or
+    more, the other numbers not negative. C4: allowed_batch_sizes rise and end with max_batch_size.
+    """
+
+    name = "ge.Batch"
+
+    x_tensors = variadic()
+    y_tensors = variadic_result()
+    y_index = result()
+    y_id = result()
+    num_batch_threads = integer()
+    max_batch_size = integer()
+    max_enqueued_batches = integer(10)
+    batch_timeout_micros = integer()
+    allowed_batch_sizes = integers(())
+    grad_timeout_micros = integer()
+    container = string("")
+    shared_name = string("")
+    batching_queue = string("")
+
+    def infer(self, x_tensors: list[Tensor]) -> list[Tensor | list[Tensor]]:
+        for name, least in (
+            ("num_batch_threads", 1), ("max_batch_size", 1), ("max_enqueued_batches", 0),
+            ("batch_timeout_micros", 0), ("grad_timeout_micros", 0),
+        ):  # fmt: skip
+            count_of(self.get_attr(name), name, least)  # C3
+        sizes = list(self.allowed_batch_sizes)
+        if sizes and (sorted(set(sizes)) != sizes or sizes[-1] != self.max_batch_size):  # C4
+            raise VerifyException(
+                f"allowed_batch_sizes are {sizes}, expected rising ones up to {self.max_batch_size}"
+            )
+        if len(self.results) != len(x_tensors) + 2:  # C1
+            raise VerifyException(
+                f"{len(self.results) - 2} y_tensors, expected {len(x_tensors)} as x_tensors"
+            )
+        for i, tensor in enumerate(x_tensors):
+            at_least_rank(tensor, 1, f"x_tensors[{i}]")  # C2
+        ys = [t.with_shape(None if t.shape is None else (DYNAMIC, *t.shape[1:])) for t in x_tensors]
+        return [ys, Tensor(DataType.DT_INT64, (DYNAMIC, 3)), Tensor(DataType.DT_INT64, ())]
+
+
+class CompressOp(GeOp):
+    """weight_compress and compress_index = the weights packed for the hardware, of unknown lengths
+
+    The packing belongs to the hardware, so there are no values. C1: weight is i8 or f16. C2:
+    compress_parameters are not negative.
+    """
+
+    name = "ge.Compress"
+
+    weight = operand()
+    weight_compress = result()
+    compress_index = result()
+    compress_parameters = integers()
+
+    def infer(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        allowed = (DataType.DT_INT8, DataType.DT_FLOAT16)
+        require(weight, "weight", allowed, "DT_INT8 or DT_FLOAT16")  # C1
+        if min(self.compress_parameters, default=0) < 0:  # C2
+            raise VerifyException(
+                f"compress_parameters are {list(self.compress_parameters)}, expected none negative"
+            )
+        return weight.with_shape((DYNAMIC,)), Tensor(DataType.DT_INT8, (DYNAMIC,))

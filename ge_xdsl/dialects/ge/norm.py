@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge.extents import at_least_rank
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.op import (
     GeOp,
@@ -20,7 +21,8 @@ from ge_xdsl.dialects.ge.op import (
 )
 from ge_xdsl.dialects.ge.operands import check_channels, with_layout
 from ge_xdsl.dialects.ge.shapes import broadcast, normalize_axis, shape_text
-from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor
+from ge_xdsl.dialects.ge.suffix import check_floats
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 from ge_xdsl.dialects.ge.windows import check_format
 
 if TYPE_CHECKING:
@@ -369,3 +371,47 @@ class InstanceNormOp(GeOp):
         y = affine(x, mean, rstd, scale, offset).astype(x.dtype, copy=False)
         kept = gamma.dtype
         return y, mean.astype(kept, copy=False), variance.astype(kept, copy=False)
+
+
+class InstanceNormV2Op(GeOp):
+    """y = x normalised per image and channel, with gamma and beta; the values are unconfirmed
+
+    batch_mean and batch_variance are [N, C, 1, ...], f32. Whether they are those of x or move by
+    momentum is not known. C1: x is a floating-point tensor of rank 3 or more. C2: gamma, beta, mean
+    and variance have one number per channel or per image and channel. C3: inference needs mean and
+    variance.
+    """
+
+    name = "ge.InstanceNormV2"
+
+    x = operand()
+    gamma = optional()
+    beta = optional()
+    mean = optional()
+    variance = optional()
+    y = result()
+    batch_mean = result()
+    batch_variance = result()
+    is_training = boolean(True)
+    momentum = floating(0.10000000149011612)
+    epsilon = floating(9.999999747378752e-06)
+
+    def infer(self, x: Tensor, *rest: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
+        check_floats(x=x)  # C1
+        at_least_rank(x, 3, "x")  # C1
+        if not self.is_training and (rest[2] is None or rest[3] is None):  # C3
+            raise VerifyException("mean or variance is missing, expected both when not training")
+        if x.shape is None:
+            unknown = Tensor(DataType.DT_FLOAT, None)
+            return x, unknown, unknown
+        images, channels = x.shape[:2]
+        for name, tensor in zip(("gamma", "beta", "mean", "variance"), rest, strict=True):
+            size = None if tensor is None else tensor.size()
+            if size is not None and channels != DYNAMIC:
+                whole = channels * images if images != DYNAMIC else size
+                if size not in (channels, whole):  # C2
+                    raise VerifyException(
+                        f"{name} has {size} elements, expected {channels} or {whole}"
+                    )
+        kept = Tensor(DataType.DT_FLOAT, (images, channels, *(1,) * (len(x.shape) - 2)))
+        return x, kept, kept

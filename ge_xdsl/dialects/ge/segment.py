@@ -5,7 +5,15 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
-from ge_xdsl.dialects.ge.extents import bounded, count_of, int_of, limit_of, merge_shapes, of_rank
+from ge_xdsl.dialects.ge.extents import (
+    at_least_rank,
+    bounded,
+    count_of,
+    int_of,
+    limit_of,
+    merge_shapes,
+    of_rank,
+)
 from ge_xdsl.dialects.ge.fields import boolean, integer, operand, result
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int
@@ -249,3 +257,42 @@ class SegmentMaxOp(SortedSegment):
     name = "ge.SegmentMax"
 
     how = "max"
+
+
+class SparseSegmentMeanOp(GeOp):
+    """y[s] = the mean of the slices x[indices[j]] with segment_ids[j] = s, 0 without any
+
+    y has as many slices as the last segment tells. C1: indices and segment_ids are i32 or i64. C2:
+    both have rank 1 and one length. C3: x has rank 1 or more. Values: segment_ids rise from 0 or
+    more, and indices name slices of x.
+    """
+
+    name = "ge.SparseSegmentMean"
+
+    x = operand()
+    indices = operand()
+    segment_ids = operand()
+    y = result()
+
+    widens = True
+
+    def infer(self, x: Tensor, indices: Tensor, segment_ids: Tensor) -> Tensor:
+        for tensor, name in ((indices, "indices"), (segment_ids, "segment_ids")):
+            check_index(tensor, name)  # C1
+            of_rank(tensor, 1, name)  # C2
+        merge_shapes(indices.shape, segment_ids.shape, "shapes of indices and segment_ids")  # C2
+        at_least_rank(x, 1, "x")  # C3
+        return x.with_shape(None if x.shape is None else (DYNAMIC, *x.shape[1:]))
+
+    def evaluate(self, x: Array, indices: Array, segment_ids: Array) -> Array:
+        import numpy as np
+
+        if (np.diff(segment_ids) < 0).any() or (segment_ids < 0).any():
+            raise ValueError("segment_ids fall or are negative, expected rising ones from 0")
+        if ((indices < 0) | (indices >= len(x))).any():
+            raise ValueError(f"indices name no slice of x, expected 0 to {len(x) - 1}")
+        count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
+        y = np.zeros(bounded((count, *x.shape[1:])), x.dtype)
+        np.add.at(y, segment_ids, x[indices])
+        many = np.bincount(segment_ids, minlength=count).clip(1)
+        return y / many.reshape(-1, *(1,) * (x.ndim - 1)).astype(x.dtype)
