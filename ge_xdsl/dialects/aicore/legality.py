@@ -70,17 +70,17 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
 def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:
     subject = f"{op.name} in @{kernel.sym_name}"
     kind = section_kind(op)
-    if op.pipe not in core_pipes(kind, target):
-        raise CompileError(
-            f"runs on pipe {op.pipe}, expected one of a {kind} core",
-            subject=subject,
-            location=op.source,
-        )
     arches = op.needed_arches()
     if arches and target.arch not in arches:
         raise CompileError(
             f"is of arch {' and '.join(arches)}, expected one that {target.name} (arch "
             f"{target.arch}) has",
+            subject=subject,
+            location=op.source,
+        )
+    if op.pipe not in core_pipes(kind, target):
+        raise CompileError(
+            f"runs on pipe {op.pipe}, expected one of a {kind} core",
             subject=subject,
             location=op.source,
         )
