@@ -68,6 +68,30 @@ CASES = {
         lambda x, w: F.conv_transpose2d(x, w, stride=2, padding=1, output_padding=1),
         (PLANE, normal(3, 4, 3, 3, seed=2)),
     ),
+    "shifts": (
+        lambda i, n: (i << 2, i >> 1, i << n, torch.bitwise_right_shift(i, n)),
+        (INTS, INTS.abs() % 4),
+    ),
+    **{
+        f"embedding_bag {mode}": (
+            lambda i, t, mode=mode: F.embedding_bag(i, t, mode=mode),
+            (PLACES, normal(5, 3)),
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    **{
+        f"embedding_bag {mode} with an empty bag, padding and a last offset": (
+            lambda i, t, o, mode=mode: F.embedding_bag(
+                i, t, o, mode=mode, padding_idx=2, include_last_offset=True
+            ),
+            (torch.tensor([0, 2, 4, 1, 2, 2, 3]), normal(5, 3), torch.tensor([0, 3, 3, 4, 6, 7])),
+        )
+        for mode in ("sum", "mean", "max")
+    },
+    "embedding_bag with weights": (
+        lambda i, t, o, w: F.embedding_bag(i, t, o, mode="sum", per_sample_weights=w),
+        (torch.tensor([0, 2, 4, 1, 2]), normal(5, 3), torch.tensor([0, 3]), normal(5, seed=7)),
+    ),
     "conv3d": (lambda x, w: F.conv3d(x, w, padding=1), (VOLUME, normal(3, 2, 3, 3, 3, seed=2))),
 }
 

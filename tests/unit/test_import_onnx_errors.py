@@ -123,7 +123,7 @@ REFUSED = {
     ),
     "sparse initializer": (
         with_graph(lambda g: g.sparse_initializer.add()),
-        "error: has sparse initializers, expected dense ones",
+        "error: an initializer has no name, expected one",
     ),
     "data too short": (
         with_graph(lambda g: g.initializer[0].dims.__setitem__(0, 5)),

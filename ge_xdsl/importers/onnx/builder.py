@@ -347,6 +347,8 @@ class Builder:
         from ge_xdsl.dialects.ge.types import numpy_dtype
 
         dtype = self.dtype(value)
+        if dtype is DataType.DT_UNDEFINED:
+            raise self.error("the element type of an input is unknown, expected a known one")
         try:
             with np.errstate(over="ignore"):  # the default limits of Clip are infinite in f16
                 array = np.array(number, numpy_dtype(dtype))

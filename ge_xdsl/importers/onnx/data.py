@@ -14,6 +14,8 @@ from ge_xdsl.importers.onnx.node import Node
 from ge_xdsl.importers.onnx.table import Converter
 
 if TYPE_CHECKING:
+    from onnx import SparseTensorProto, TensorProto
+
     from ge_xdsl.dialects.ge.types import Array
 
 
@@ -35,6 +37,8 @@ def _values(node: Node, g: Builder) -> Array:
         return np.array(node.integer("value_int", 0), np.int64)
     if node.has("value_ints"):
         return np.array(node.integers("value_ints"), np.int64)
+    if node.has("sparse_value"):
+        return _read(g, node, node.value("sparse_value", "sparse_tensor"))
     if not node.has("value"):
         node.fail(f"attribute '{next(iter(node.attrs))}' is not supported, expected numbers")
     return tensor_value(node, g)
@@ -44,6 +48,10 @@ def tensor_value(node: Node, g: Builder) -> Array:
     """The values of the attribute `value`."""
     tensor = node.tensor("value")
     assert tensor is not None
+    return _read(g, node, tensor)
+
+
+def _read(g: Builder, node: Node, tensor: TensorProto | SparseTensorProto) -> Array:
     try:
         return g.reader.array(tensor)
     except ValueError as error:

@@ -21,6 +21,7 @@ _KINDS: dict[str, tuple[int, str]] = {
     "s": (3, "a string"),
     "t": (4, "a tensor"),
     "g": (5, "a graph"),
+    "sparse_tensor": (11, "a sparse tensor"),
     "floats": (6, "a list of numbers"),
     "ints": (7, "a list of integers"),
     "strings": (8, "a list of strings"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
 from xdsl.ir import OpResult, SSAValue
 
@@ -32,9 +32,13 @@ if TYPE_CHECKING:
         FunctionProto,
         GraphProto,
         NodeProto,
+        SparseTensorProto,
         TensorProto,
         ValueInfoProto,
     )
+
+    Initializer: TypeAlias = tuple[TensorProto | SparseTensorProto, memoryview | None]
+    """A tensor, and its raw data where that was cut out."""
 
 VALUES = (OpResult, SSAValue)
 """The classes of values, the usual one first: for it no abstract base class is asked."""
@@ -73,7 +77,7 @@ class Scope:
         self.converters: dict[tuple[str, str], tuple[int, Converter]] = {}
         self.values: dict[str, SSAValue | None] = {}
         self.constants: dict[str, SSAValue] = {}
-        self.initializers: dict[str, tuple[TensorProto, memoryview | None]] = {}
+        self.initializers: dict[str, Initializer] = {}
         self.declared: dict[str, ValueInfoProto] = {}
 
     # Names
@@ -82,13 +86,17 @@ class Scope:
         self, graph: GraphProto, cut: Mapping[int, memoryview] | None = None
     ) -> None:
         """Make the initializers of a graph known; they become Consts where they are read."""
-        if graph.sparse_initializer:
-            raise CompileError("has sparse initializers, expected dense ones")
         for index, tensor in enumerate(graph.initializer):
             check_text(tensor.name)
             if not tensor.name or tensor.name in self.initializers:
                 refuse_name(tensor.name, "initializer")
             self.initializers[tensor.name] = (tensor, cut.get(index) if cut else None)
+        for sparse in graph.sparse_initializer:
+            name = sparse.values.name
+            check_text(name)
+            if not name or name in self.initializers:
+                refuse_name(name, "initializer")
+            self.initializers[name] = (sparse, None)
 
     def lookup(self, name: str) -> SSAValue | None:
         """The value of a name, None for one that is not defined or was left out."""
@@ -112,7 +120,7 @@ class Scope:
         self.values[name] = found
         return found
 
-    def _initializer(self, name: str) -> tuple[TensorProto, memoryview | None] | None:
+    def _initializer(self, name: str) -> Initializer | None:
         scope: Scope | None = self
         while scope is not None:
             if (entry := scope.initializers.get(name)) is not None:

@@ -6,14 +6,14 @@ import mmap
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ge_xdsl.dialects.ge.store import inside, open_regular
 from ge_xdsl.dialects.ge.types import DYNAMIC, RANK_LIMIT, DataType, Tensor, numpy_dtype
 from ge_xdsl.importers.onnx.order import check_text
 
 if TYPE_CHECKING:
-    from onnx import TensorProto, ValueInfoProto
+    from onnx import SparseTensorProto, TensorProto, ValueInfoProto
 
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.importers.onnx.node import Node
@@ -50,6 +50,9 @@ PACKED = {22: 4, 23: 4, 25: 2, 26: 2}
 
 ELEMENT_LIMIT = 2**40
 """Most elements of one tensor that a model may declare."""
+DENSE_LIMIT = 2**24
+"""Most elements of a tensor that a model gives sparse: its zeros take memory, but no byte of the
+file."""
 
 _FIELDS: dict[int, tuple[str, str, str]] = {
     1: ("float_data", "float32", "float32"),
@@ -151,13 +154,18 @@ class TensorReader:
         self.folder = folder
         self.maps: dict[Path, Any] = {}
 
-    def array(self, tensor: TensorProto, data: memoryview | None = None) -> Array:
+    def array(
+        self, tensor: TensorProto | SparseTensorProto, data: memoryview | None = None
+    ) -> Array:
         """The values of a tensor, read-only; `data` is its raw data when that was cut out.
 
         Raises ValueError for an ill-formed tensor, CompileError for an external file.
         """
         import numpy as np
 
+        if not hasattr(tensor, "data_type"):
+            return self._dense(cast("SparseTensorProto", tensor))
+        tensor = cast("TensorProto", tensor)
         shape = tuple(tensor.dims)
         count = element_count(shape)
         dtype = numpy_dtype(element_type(tensor.data_type))
@@ -184,6 +192,31 @@ class TensorReader:
         if dtype == np.bool_ and count and array.view(np.uint8).max() > 1:
             array = array.view(np.uint8) != 0
         return array.reshape(shape)
+
+    def _dense(self, sparse: SparseTensorProto) -> Array:
+        """A tensor that lists its elements other than 0, with each one's place in the order of
+        rows or its index in each dimension."""
+        import numpy as np
+
+        shape = tuple(sparse.dims)
+        if (count := element_count(shape)) > DENSE_LIMIT:
+            raise ValueError(f"is sparse and has {count} elements, expected at most {DENSE_LIMIT}")
+        values, indices = self.array(sparse.values), self.array(sparse.indices)
+        entries = len(values) if values.ndim == 1 else -1
+        if indices.dtype != np.int64 or indices.shape not in ((entries,), (entries, len(shape))):
+            raise ValueError(
+                f"has indices {indices.dtype} {indices.shape} of values {values.shape}, expected "
+                "an int64 for each value, or one for each of its dimensions"
+            )
+        bounds = np.array([count] if indices.ndim == 1 else shape)
+        columns = indices.reshape(entries, len(bounds))
+        if (columns < 0).any() or (columns >= bounds).any():
+            raise ValueError("has an index that is out of range, expected places in the tensor")
+        dense = np.zeros(shape, values.dtype)
+        dense.reshape(-1)[
+            indices if indices.ndim == 1 else np.ravel_multi_index(tuple(columns.T), shape)
+        ] = values
+        return dense
 
     def _external(self, tensor: TensorProto, size: int) -> memoryview:
         entries = {entry.key: entry.value for entry in tensor.external_data}

@@ -26,10 +26,29 @@ def bitwise(call: Call, g: TorchBuilder) -> SSAValue:
     return g.op(op_type, left, right)
 
 
+SHIFTS = {
+    "__lshift__": "LeftShift",
+    "__rshift__": "RightShift",
+    "bitwise_left_shift": "LeftShift",
+    "bitwise_right_shift": "RightShift",
+}
+"""ATen operator -> the GE op."""
+
+
+def shift(call: Call, g: TorchBuilder) -> SSAValue:
+    """LeftShift or RightShift"""
+    left, right = (g.operand(call.raw(name), call.dtype) for name in ("self", "other"))
+    return g.op(SHIFTS[base_of(call)], left, right)
+
+
 def invert(call: Call, g: TorchBuilder) -> SSAValue:
     """Invert or LogicalNot"""
     truth = call.dtype == DataType.DT_BOOL
     return g.op("LogicalNot" if truth else "Invert", call.value("self"))
 
 
-TABLE: dict[str, Converter] = {**dict.fromkeys(OPS, bitwise), "bitwise_not": invert}
+TABLE: dict[str, Converter] = {
+    **dict.fromkeys(OPS, bitwise),
+    **dict.fromkeys(SHIFTS, shift),
+    "bitwise_not": invert,
+}

@@ -21,7 +21,11 @@ FAMILIES: dict[str, str] = {
         "relu6 selu sigmoid silu softplus tanh"
     ),
     "arg": "argmax argmin",
-    "bitwise": "bitwise_and bitwise_not bitwise_or bitwise_xor",
+    "bags": "_embedding_bag _embedding_bag_forward_only",
+    "bitwise": (
+        "__lshift__ __rshift__ bitwise_and bitwise_left_shift bitwise_not bitwise_or "
+        "bitwise_right_shift bitwise_xor"
+    ),
     "cast": "_to_copy alias clone contiguous convert_element_type detach lift_fresh_copy to",
     "compare": (
         "eq ge gt isfinite le logical_and logical_not logical_or logical_xor lt masked_fill ne "
