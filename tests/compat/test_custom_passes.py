@@ -19,17 +19,20 @@ from ge.passes import (
     PatternFusionPass,
     PatternMatcherConfigBuilder,
     create_pattern,
+    get_registered_passes,
     pattern,
     register_decompose_pass,
     register_fusion_pass,
 )
 
+from ge_xdsl.compat.ge.passes.adapters import open_pass
 from ge_xdsl.compat.ge.passes.stage import run_stage
 from ge_xdsl.dialects.ge.graph import main_function, verify
 from ge_xdsl.dialects.ge.names import input_names
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError, PassError, UsageError
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
+from ge_xdsl.passes.registry import StageRun
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.explain import Explanation
 from ge_xdsl.pattern.statistics import Statistics
@@ -444,6 +447,16 @@ def test_the_text_of_an_exception_is_told_once():
     error = fails()
     assert "raised AttributeError: 'Graph' object has no attribute 'find_nodes'" in error.message
     assert not any("set_error_message" in note for note in error.notes)
+
+
+def test_the_text_of_an_exception_is_the_contexts_message():
+    define(base=FusionBasePass, run=lambda self, graph, context: raises())
+    stage = StageRun(Session(), BEFORE)
+    [descriptor] = get_registered_passes()
+    func = main_function(parse_module(RELUS))
+    with pytest.raises(PassError):
+        open_pass(descriptor)(stage)(func.body.block)
+    assert stage.error_message == "KeyError: 'gone'"
 
 
 def test_a_pass_edits_the_live_graph():

@@ -80,6 +80,8 @@ BAD_CALLS = [
     (lambda b: b.create_scalar_float("x"), TypeError, "Value must be a number"),
     (lambda b: b.create_scalar_uint64(-1), ValueError, "must be non-negative for uint64"),
     (lambda b: b.create_scalar_uint32(2**32), ValueError, r"in range \[0, 2\^32-1\]"),
+    (lambda b: b.create_const_uint32(-1), ValueError, r"in range \[0, 2\^32-1\] for uint32"),
+    (lambda b: b.create_const_uint64([-1], []), ValueError, "must be non-negative for uint64"),
     (lambda b: b.create_variable("0", "v"), TypeError, "Index must be an integer"),
     (lambda b: b.create_variable(0, 1), TypeError, "Name must be a string"),
     (lambda b: b.set_graph_output(1, 0), TypeError, "Tensor must be a TensorHolder"),

@@ -184,6 +184,18 @@ def test_attributes_are_stored_when_they_differ_from_the_default(phony):
 # Nodes without outputs
 
 
+def test_an_output_of_an_inputs_name_is_a_reference():
+    row = {
+        "op": "RefNameTest",
+        "inputs": [{"name": "x"}],
+        "outputs": [{"name": "x"}, {"name": "y"}],
+    }
+    function = register_module("ref_names", [row]).RefNameTest
+    made = function(GraphBuilder().create_input(0))
+    assert sorted(vars(made)) == ["ref_x", "y"]
+    assert function.__doc__.endswith("Results:\n    ref_x: any data type\n    y: any data type")
+
+
 def test_a_node_without_outputs_orders_others():
     builder = GraphBuilder("g")
     x = builder.create_input(0)

@@ -7,7 +7,12 @@ from onnx import helper, numpy_helper
 
 import ge_xdsl as gx
 from ge_xdsl.cli import opt, run
-from ge_xdsl.compat.ge.onnx_plugin import clear_registered_onnx_plugins, onnx_plugin
+from ge_xdsl.compat.ge.onnx_plugin import (
+    OnnxNode,
+    clear_registered_onnx_plugins,
+    onnx_plugin,
+    parse,
+)
 from ge_xdsl.dialects.ge.graph import ge_ops, main_function
 
 X = np.linspace(-2, 2, 12, dtype=np.float32).reshape(3, 4)
@@ -196,3 +201,17 @@ def test_wrong_plugins(tmp_path, register, text):
         gx.load(written(tmp_path / "m.onnx", [leaky()]))
     assert "Leaky 'n': " in str(error.value)
     assert text in str(error.value)
+
+
+def test_a_plugin_has_one_callback():
+    made = onnx_plugin(source="Twice", domain="test.twice", opsets=[1], target="Relu")
+
+    @made.parse_node
+    def first(node, operator):
+        operator.set_attr("a", 1)
+
+    with pytest.raises(ValueError, match="parse_node of Twice is given twice, expected once"):
+        made.parse_node(lambda node, operator: None)
+    with pytest.raises(TypeError, match="parse_node expects a function"):
+        onnx_plugin(source="No", domain="test.twice", opsets=[1], target="Relu").parse_node(3)
+    assert parse(made, OnnxNode("Twice"))._attrs == {"a": 1}

@@ -34,6 +34,11 @@ _CONSTRUCTIBLE = frozenset(
 )
 
 
+_NARROW_INTEGERS = frozenset(
+    {DataType.DT_INT4, DataType.DT_INT2, DataType.DT_UINT2, DataType.DT_UINT1}
+)
+"""Integers of less than a byte; numpy has no such types of its own."""
+
 _READABLE_IN_GE = (_CONSTRUCTIBLE - {DataType.DT_BOOL}) | {DataType.DT_DOUBLE}
 
 
@@ -134,7 +139,9 @@ class Tensor(NotCopyable):
             raise ValueError("tensor has no data, expected values")
         if upstream_quirks():
             return _as_in_ge(self._array, self._data_type)
-        if self._array.dtype.kind in "fV":  # V: ml_dtypes types, of which float64 is exact
+        if self._data_type in _NARROW_INTEGERS:
+            return self._array.astype("int64").tolist()
+        if self._array.dtype.kind in "fV":  # V: floats of ml_dtypes, of which float64 is exact
             return _as_written(self._array).tolist()
         return self._array.tolist()
 
