@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block
+from xdsl.ir import Attribute, Block
 from xdsl.passes import ModulePass
 
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
+from ge_xdsl.dialects.ge.names import output_names
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, tensor_of
 from ge_xdsl.errors import CompileError, PassError, UsageError, nearest
 from ge_xdsl.passes import registry
 from ge_xdsl.passes.graph_state import settle
@@ -90,7 +93,9 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
                 changed |= runner(block)
         changed = changed and not (user_pass.kind == "fusion_base" and record.is_same())
         if changed:
+            before = list(func.function_type.outputs)
             settle(func, user_pass, infer=not run.infers or user_pass.kind == "fusion_base")
+            _tell_new_outputs(user_pass, func, before, run.session)
     except CompileError:
         record.restore()
         raise
@@ -108,6 +113,30 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
     if run.error_message != message:
         run.session.warn(f"pass '{user_pass.name}' set the message: {run.error_message}")
     return changed
+
+
+def _tell_new_outputs(
+    user_pass: UserPass, func: FuncOp, before: Sequence[Attribute], session: Session
+) -> None:
+    """Warn where a graph output now has another element type or shape: callers see it."""
+    after = list(func.function_type.outputs)
+    for name, old, new in zip(output_names(func), before, after, strict=False):
+        was, now = tensor_of(old), tensor_of(new)
+        if DataType.DT_UNDEFINED in (was.dtype, now.dtype):
+            continue
+        if now.dtype != was.dtype or not _may_equal(was.shape, now.shape):
+            session.warn(
+                f"pass '{user_pass.name}' changes graph output '{name}' from {old} to {new}"
+            )
+
+
+def _may_equal(one: tuple[int, ...] | None, other: tuple[int, ...] | None) -> bool:
+    """Whether two shapes can be that of one tensor."""
+    if one is None or other is None:
+        return True
+    return len(one) == len(other) and all(
+        a == b or DYNAMIC in (a, b) for a, b in zip(one, other, strict=True)
+    )
 
 
 def _is_inside(block: Block, func: FuncOp) -> bool:
