@@ -145,8 +145,10 @@ def _units(ops: Sequence[Operation], refused: Mapping[GeOp, str], chip: Target) 
             else:
                 takes = not why
         eligible.append(takes)
-    units += elementwise.units(ops, eligible, chip)
-    return units
+    chains = elementwise.units(ops, eligible, chip)
+    # slices that a chain reads in place need no kernel
+    taken = {op for unit in chains for op in unit.ops}
+    return [unit for unit in units if unit.ops[-1] not in taken] + chains
 
 
 def _family(op: GeOp, chip: Target) -> Family | None:

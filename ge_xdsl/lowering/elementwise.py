@@ -27,6 +27,7 @@ from ge_xdsl.lowering.rows import Rows
 from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.lowering.vector_kernel import Chain, plan, vector_kernel
+from ge_xdsl.lowering.windows import Windows, windows_of
 from ge_xdsl.targets.target import Target
 
 MAX_CHAIN = 24
@@ -127,6 +128,10 @@ def units(ops: Sequence[Operation], eligible: Sequence[bool], target: Target) ->
     """The units of all chains."""
     made: list[Unit] = []
     for group in groups(ops, eligible):
+        reading = _reading(group, target)
+        if reading is not None:
+            made.append(reading)
+            continue
         chain = chain_program(group)
         parts = [group] if _possible(chain, target) else [[op] for op in group]
         for part in parts:
@@ -143,6 +148,25 @@ def _unit(ops: Sequence[GeOp], chain: Chain, target: Target) -> Unit:
         chain.key(),
         lambda name: vector_kernel(name, chain, target),
     )
+
+
+def _reading(group: Sequence[GeOp], target: Target) -> Unit | None:
+    """The unit of a chain and of the slices that it reads in place; None when it has none."""
+    windows = windows_of(group, domain_of(group), target)
+    if not windows:
+        return None
+    chain = chain_program(group, windows)
+    if not _possible(chain, target):
+        return None
+    slices = dict.fromkeys(v.owner for v in windows)
+    return _unit([*(op for op in slices if isinstance(op, GeOp)), *group], chain, target)
+
+
+def domain_of(ops: Sequence[GeOp]) -> tuple[int, ...]:
+    """The shape of a chain's full-size values."""
+    reduced = [rows.rows_of(op) for op in ops if op.op_type in rows.RECIPES]
+    found = next((item for item in reduced if isinstance(item, Rows)), None)
+    return shape_of(ops[-1].results[0]) if found is None else found.shape
 
 
 def _possible(chain: Chain, target: Target) -> bool:
@@ -209,20 +233,21 @@ def _joins(
     return group.takes(op)
 
 
-def chain_program(ops: Sequence[GeOp]) -> Chain:
-    """The vector program of a chain."""
-    return _Builder(ops).chain()
+def chain_program(ops: Sequence[GeOp], windows: Windows | None = None) -> Chain:
+    """The vector program of a chain, which reads `windows` where the slices are."""
+    return _Builder(ops, windows or {}).chain()
 
 
 class _Builder:
     """Makes the program of a chain."""
 
-    def __init__(self, ops: Sequence[GeOp]) -> None:
+    def __init__(self, ops: Sequence[GeOp], windows: Windows) -> None:
         self.ops = ops
+        self.windows = windows
         self.members = set(ops)
         reduced = [rows.rows_of(op) for op in ops if op.op_type in rows.RECIPES]
         self.rows = next((item for item in reduced if isinstance(item, Rows)), None)
-        whole = shape_of(ops[-1].results[0]) if self.rows is None else self.rows.shape
+        whole = domain_of(ops)
         self.program = Program(whole=self.rows.whole if self.rows else "")
         self.values: dict[SSAValue, int] = {}
         shapes: dict[SSAValue, tuple[int, ...]] = {}
@@ -232,8 +257,9 @@ class _Builder:
                     shapes.setdefault(v, operand_shape(op, i, v))
         self.operands = list(shapes)
         small = self.rows.small if self.rows else whole
-        merged = merged_shape(whole, [*shapes.values(), small])
-        self.shape, (*self.each, self.small) = merged
+        apart = [split for _, window in windows.values() for split in window.splits(whole)]
+        self.shape, each = merged_shape(whole, [*shapes.values(), small, *apart])
+        self.each, self.small = each[: len(shapes)], each[len(shapes)]
 
     def chain(self) -> Chain:
         """The chain."""
@@ -253,12 +279,13 @@ class _Builder:
         shapes = [self.shape if size.rows and size.cols else self.small for size in sizes]
         return Chain(
             program,
-            tuple(self.operands),
+            tuple(self.windows[v][0] if v in self.windows else v for v in self.operands),
             tuple(results),
             self.shape,
             tuple(self.each),
             tuple(shapes),
             self.sound(),
+            tuple(self.windows[v][1] if v in self.windows else None for v in self.operands),
         )
 
     def drop_unused(self) -> None:

@@ -68,7 +68,7 @@ def unit(op: GeOp, target: Target) -> Unit:
     found = movement_of(op)
     assert isinstance(found, Movement)
     data, results = data_of(op), list(op.results)
-    if len(results) == len(found.copies) == len(data) == 1 and _keeps(found):
+    if len(results) == len(found.copies) == len(data) == 1 and keeps_order(found):
 
         def place(placer: Placer) -> Sequence[SSAValue]:
             return [placer.view(placer.value(data[0]), results[0].type, counts=True)]
@@ -79,7 +79,7 @@ def unit(op: GeOp, target: Target) -> Unit:
     )
 
 
-def _keeps(found: Movement) -> bool:
+def keeps_order(found: Movement) -> bool:
     """Whether a movement of one copy gives all elements in their order."""
     (copy,) = found.copies
     if copy.src is None or found.inputs != found.outputs:

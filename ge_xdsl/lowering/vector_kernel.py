@@ -34,12 +34,14 @@ from ge_xdsl.dialects.aicore.vector import (
     VselOp,
     VunaryOp,
 )
+from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.buffers import Program, Step, assign, with_lives
 from ge_xdsl.lowering.placement import place_kernel
 from ge_xdsl.lowering.remembered import Remembered
 from ge_xdsl.lowering.tiling import BUFFERS, MAX_VECTOR_TILE, Slot, fewest_cores, vector_tiling
+from ge_xdsl.lowering.windows import Window
 from ge_xdsl.targets.cost import ceil_div
 from ge_xdsl.targets.target import Target
 
@@ -76,11 +78,17 @@ class Chain:
     operand_shapes: tuple[tuple[int, ...], ...]
     result_shapes: tuple[tuple[int, ...], ...]
     sound: bool = True
+    windows: tuple[Window | None, ...] = ()
+    """For each operand the part of it that is read; all None when empty."""
 
     def key(self) -> tuple[object, ...]:
         """Equal for chains that make the same kernel."""
         shapes = (self.shape, self.operand_shapes, self.result_shapes)
-        return ("vector", self.program.key(), *shapes)
+        return ("vector", self.program.key(), *shapes, self.windows)
+
+    def window(self, i: int) -> Window | None:
+        """The part of an operand that is read, None for all."""
+        return self.windows[i] if i < len(self.windows) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,15 +149,35 @@ def planned_kernel(name: str, chain: Chain, made: Plan, target: Target) -> Kerne
     shapes = [*chain.operand_shapes, *chain.result_shapes]
     elements = [program.values[v].element for v in (*program.inputs, *program.outputs)]
     tiles = [Tile(s, e, "gm") for s, e in zip(shapes, elements, strict=True)]
-    block = Block(arg_types=[tile.type for tile in tiles])
+    windows = [chain.window(i) for i in range(len(program.inputs))]
+    block = Block(
+        arg_types=[
+            tile.type
+            if i >= len(windows) or (window := windows[i]) is None
+            else Tile((window.count,), tile.element, "gm").type
+            for i, tile in enumerate(tiles)
+        ]
+    )
     for i, arg in enumerate(block.args):
         ins = len(program.inputs)
         arg.name_hint = f"x{i}" if i < ins else f"y{i - ins}"
     names = [*(f"d{i}" for i in range(len(steps) - 2)), "r", "c"]
     loop = ForOp.make(chain.shape, steps, names, over_cores=True)
+    sources = [_source(block, i, tile, chain.window(i)) for i, tile in enumerate(tiles)]
     block.add_op(loop)
-    _Body(loop, chain, made.slot_of, made.slots, made.tile).fill(block)
+    _Body(loop, chain, made.slot_of, made.slots, made.tile).fill(sources)
     return KernelOp.make(name, "vector", blocks, len(chain.result_shapes), block)
+
+
+def _source(block: Block, i: int, tile: Tile, window: Window | None) -> SSAValue:
+    """An argument as a chain reads or writes it: the window of it, if there is one."""
+    arg = block.args[i]
+    if window is None:
+        return arg
+    view = StridedOp.make(arg, window.offset, window.strides(tile.shape), tile)
+    view.results[0].name_hint = f"{arg.name_hint}_view"
+    block.add_op(view)
+    return view.results[0]
 
 
 def plan(chain: Chain, target: Target, limit: int = MAX_VECTOR_TILE) -> Plan:
@@ -211,16 +239,16 @@ class _Body:
         pairs = zip(self.origins, shape, self.chain.shape, strict=True)
         return [origin if dim == whole else 0 for origin, dim, whole in pairs]
 
-    def fill(self, block: Block) -> None:
+    def fill(self, sources: Sequence[SSAValue]) -> None:
         """The loads, instructions and stores of a tile."""
         program = self.chain.program
         shapes, results = self.chain.operand_shapes, self.chain.result_shapes
-        for value, arg, shape in zip(program.inputs, block.args, shapes, strict=False):
+        for value, arg, shape in zip(program.inputs, sources, shapes, strict=False):
             tile, offsets = self.tiles[self.slot_of[value]], self.offsets(shape)
             self.add(CopyGmUbOp.build(arg, tile, offsets=offsets, sizes=self.sizes(value)))
         for step in program.steps:
             self.add(self.instruction(step))
-        outputs = block.args[len(shapes) :]
+        outputs = sources[len(shapes) :]
         for value, arg, shape in zip(program.outputs, outputs, results, strict=True):
             tile, offsets = self.tiles[self.slot_of[value]], self.offsets(shape)
             self.add(CopyUbGmOp.build(tile, arg, offsets=offsets, sizes=self.sizes(value)))

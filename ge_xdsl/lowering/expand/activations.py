@@ -14,6 +14,7 @@ from ge_xdsl.lowering.expand.terms import (
     binary_by,
     binary_by_two,
     formula,
+    term,
     ternary,
     unary,
     unary_by,
@@ -124,8 +125,9 @@ def _hardtanh_grad(y: Term, grad: Term, low: float, high: float) -> Term:
 
 
 def _halves(build: Builder, x: Term, axis: int) -> tuple[Term, Term]:
-    a, b = build.halves(x.value, axis)
-    return Term(build, a), Term(build, b)
+    # cast after the cut, so that one kernel reads both halves where they are
+    a, b = build.halves(build.narrow(x.value), axis)
+    return term(build, a), term(build, b)
 
 
 def _joined(build: Builder, a: Term, b: Term, axis: int) -> Term:

@@ -119,6 +119,18 @@ class Builder:
         """`x` in f32 when it is of half floats."""
         return self.cast(x, DataType.DT_FLOAT) if self.dtype(x) in HALVES else x
 
+    def narrow(self, x: SSAValue) -> SSAValue:
+        """What `x` is a cast of, made here and used by nothing yet, which then goes; else `x`."""
+        op = x.owner
+        if not isinstance(op, GeOp) or op.op_type != "Cast" or list(x.uses):
+            return x
+        if all(made is not op for made in self.made):
+            return x
+        source = op.operands[0]
+        self.made = [made for made in self.made if made is not op]
+        op.drop_all_references()
+        return source
+
     def like(self, x: SSAValue, result: SSAValue) -> SSAValue:
         """`x` in the element type and shape of a result of the op."""
         x = self.cast(x, self.dtype(result))
