@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def answer(args: argparse.Namespace) -> str:
-    """The text for --describe, --describe-target, --list-passes, --list-targets and --coverage."""
+    """The text for --describe, --describe-target, the --list options and --coverage."""
     from ge_xdsl.cli.options import load_user_passes
     from ge_xdsl.passes import table
 
@@ -27,6 +27,8 @@ def answer(args: argparse.Namespace) -> str:
         is_pass = args.describe in table.names()
         text = pass_text(args.describe) if is_pass else user_pass_text(args.describe)
         parts.append(text or op_text(args.describe))
+    if args.list_ops:
+        parts.append(ops_text())
     if args.list_passes:
         load_user_passes(args.load)
         parts.append(passes_text() + user_passes_text())
@@ -56,6 +58,22 @@ def passes_text() -> str:
 
     width = max(map(len, table.names()))
     return "".join(f"{name:{width}}  {table.one_line(name)}\n" for name in table.names())
+
+
+def ops_text() -> str:
+    """Every GE op type by name, with what there is for it."""
+    from ge_xdsl.cli.coverage import coverage
+
+    found = coverage()
+    kinds = {"infer": "shape inference", "evaluate": "values", "lowering": "a lowering to aicore"}
+    have = {word: set(found[f"op types with {kind}"]) for word, kind in kinds.items()}
+    names = found["op types with a prototype"]
+    width = max(map(len, names))
+    lines = (
+        f"{name:{width}}  {', '.join(word for word in have if name in have[word]) or 'prototype'}"
+        for name in names
+    )
+    return "".join(f"{line}\n" for line in lines)
 
 
 def user_passes_text() -> str:

@@ -62,6 +62,9 @@ def parser() -> Parser:
     made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
     made.add_argument("--describe", metavar="OP", help="what is known about a GE op, or a pass")
     made.add_argument(
+        "--list-ops", action="store_true", help="all GE ops and what there is for each, a line each"
+    )
+    made.add_argument(
         "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
     )
     made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
@@ -99,8 +102,8 @@ def add_reports(made: Parser) -> None:
 
 def _main(argv: Sequence[str]) -> int:
     args = parser().read(argv)
-    asks = (args.describe, args.list_passes, args.list_targets, args.describe_target is not None)
-    if any(asks) or args.coverage is not None:
+    asks = (args.describe, args.list_ops, args.list_passes, args.list_targets)
+    if any(asks) or args.describe_target is not None or args.coverage is not None:
         from ge_xdsl.cli import describe, output
 
         output.print_text(describe.answer(args))

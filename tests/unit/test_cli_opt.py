@@ -224,6 +224,20 @@ def test_lists(capsys):
     assert "24 cube and  48 vector cores" in out.splitlines()[0]
 
 
+def test_list_of_ops(capsys):
+    from ge_xdsl.cli.coverage import coverage
+
+    code, out, _ = call(["--list-ops"], capsys)
+    lines = out.splitlines()
+    assert code == 0
+    assert [line.split()[0] for line in lines] == coverage()["op types with a prototype"]
+    assert [line.split()[1:] for line in lines if line.startswith("MatMul ")] == [
+        ["infer,", "evaluate,", "lowering"]
+    ]
+    without_values = coverage()["op types with values"]
+    assert all((" evaluate" in line) == (line.split()[0] in without_values) for line in lines)
+
+
 def test_describe_of_a_pass(capsys):
     from ge_xdsl.passes import stages
 

@@ -1,6 +1,7 @@
 """The documents' examples are true: every console block is run and its output compared.
 
-`$ cat FILE` defines a file by what follows; other commands run in a folder that has those files.
+`$ cat FILE` defines a file by what follows; other commands (the tools, and `python FILE`) run in a
+folder that has those files.
 """
 
 import os
@@ -33,8 +34,9 @@ CASES = [
 
 def run(command, folder):
     program, *args = shlex.split(command)
+    tool = [] if program == "python" else ["-m", f"ge_xdsl.cli.{TOOLS[program]}"]
     done = subprocess.run(
-        [sys.executable, "-m", f"ge_xdsl.cli.{TOOLS[program]}", *args],
+        [sys.executable, *tool, *args],
         cwd=folder,
         capture_output=True,
         text=True,
@@ -46,6 +48,11 @@ def run(command, folder):
 
 def test_there_are_examples():
     assert {"README.md", "writing_a_pass.md"} <= {case.id for case in CASES}
+
+
+def test_the_readme_has_every_document():
+    text = (PROJECT / "README.md").read_text()
+    assert not [path.name for path in DOCUMENTS[1:] if f"(docs/{path.name})" not in text]
 
 
 @pytest.mark.parametrize("steps", CASES)
