@@ -181,11 +181,12 @@ class _GeRun:
         if self.explains:
             return True
         index = self.index
-        for name in rule.required_types:
-            cls = op_class(name)
-            if cls is None or cls not in index.buckets:
-                return False
-        return not self.many or all(index.has_edge(edge) for edge in rule.required_edges)
+        if not index.has_all_types(rule.required_types):
+            return False
+        if not self.many:
+            return True
+        edges = rule.required_edges
+        return index.has_repeats(rule.root_features) and all(map(index.has_edge, edges))
 
     def pending(self, near: Sequence[Operation] | None = None) -> Iterator[Operation]:
         """The ops to try: candidates in order, new ones last.

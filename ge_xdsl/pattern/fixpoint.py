@@ -175,19 +175,23 @@ class _Fixpoint:
         fits them as they are."""
         self.depth = max((rule.depth for rule in rules), default=1)
         self.pairs = list(zip(rules, report.rules, strict=True))
-        self.dormant = self._asleep()
+        self.dormant: dict[AnyEdge, None] = {}
         self.by_class: dict[type[Operation], Sequence[_Entry]] = {}
         self.by_sources: dict[tuple[type[Operation] | None, ...], _Choice] = {}
         self.pure: dict[type[Operation], bool] = {}
 
     # Which rules can start from which ops
 
-    def _asleep(self) -> dict[AnyEdge, None]:
-        """The edges that rules wait for; such a rule sleeps until one of them is made."""
+    def sleep(self) -> None:
+        """Note the edges that rules wait for; such a rule sleeps until one of them is made."""
         if self.explains or not any(rule.required_edges for rule, _ in self.pairs):
-            return {}
+            return
         wanted = dict.fromkeys(edge for rule, _ in self.pairs for edge in rule.required_edges)
-        return {edge: None for edge in wanted if not self.index.has_edge(edge)}
+        self.dormant = {
+            edge: None for edge in wanted if not self.index.has_edge(edge, refresh=False)
+        }
+        self.by_class = {}
+        self.by_sources = {}
 
     def rules_for(self, cls: type[Operation]) -> Sequence[_Entry]:
         """The awake rules that can start from ops of a class."""
@@ -290,13 +294,15 @@ class _Fixpoint:
     def seed(self) -> None:
         if self.guard.count:
             self.index.refresh()
+        first = not self.guard.count
+        fitting = self.fitting() if len(self.pairs) >= MANY and first else None
+        if fitting is None and first:
+            self.sleep()
         wanted = [cls for cls in self.index.buckets if self.rules_for(cls)]
-        fitting = self.fitting() if len(self.pairs) >= MANY and not self.guard.count else None
         if fitting is not None:
             self.hopeless = frozenset(wanted)
-            self.stack += (
-                [op for op in reversed(self.index.ops) if op in fitting] if fitting else ()
-            )
+            if fitting:
+                self.stack += [op for op in reversed(self.index.ops) if op in fitting]
         elif len(wanted) == 1:
             self.stack += reversed(self.index.buckets[wanted[0]])
         elif wanted:
@@ -311,8 +317,8 @@ class _Fixpoint:
             return None
         lists: dict[int, Sequence[Operation]] = {}
         for rule, _ in self.pairs:
-            asleep = not self.dormant.keys().isdisjoint(rule.required_edges)
-            if asleep or not self.index.has_type(rule.root_types):
+            has_types = self.index.has_all_types(rule.required_types)
+            if not has_types or not self.index.has_type(rule.root_types):
                 continue
             near = self.index.near(rule.root_features)
             if near is None:
@@ -328,6 +334,7 @@ class _Fixpoint:
         self.stack[:] = reversed([op for op in rest if type(op) in classes])
         self.queued.clear()
         self.queued.update(map(id, self.stack))
+        self.sleep()
 
     def run(self) -> bool:
         """Drain the worklist; whether anything was rewritten."""

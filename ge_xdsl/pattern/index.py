@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from operator import is_, itemgetter
+from operator import is_
 from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, OpResult, SSAValue
@@ -96,37 +97,39 @@ def has_features(op: Operation, features: Sequence[Feature]) -> bool:
 Readers: TypeAlias = "dict[tuple[int, tuple[type[GeOp], ...]], _Live]"
 
 
-def _edges_of(ops: Sequence[Operation]) -> dict[Source, list[Operation]]:
-    """Operand index and class of the producer -> the ops of these, all of a class, that read it."""
-    found: dict[Source, list[Operation]] = {}
+def _edges_of(ops: Sequence[Operation]) -> dict[Source, int]:
+    """Operand index and class of the producer -> how many of these ops, all of a class, read it."""
+    found: dict[Source, int] = {}
     columns: Iterable[Iterable[SSAValue]]
     try:
         columns = list(zip(*map(operands_of, ops), strict=True))
     except ValueError:  # they have different numbers of operands
         columns = []
-        for op in ops:
-            for index, value in enumerate(operands_of(op)):
-                if type(value) is OpResult:
-                    found.setdefault((index, type(value.op)), []).append(op)
+        found.update(
+            Counter(
+                [
+                    (index, type(value.op))
+                    for op in ops
+                    for index, value in enumerate(operands_of(op))
+                    if type(value) is OpResult
+                ]
+            )
+        )
     for index, column in enumerate(columns):
-        sources = [type(v.op) if type(v) is OpResult else None for v in column]
-        readers: dict[type[Operation] | None, list[Operation]] = {
-            cls: [] for cls in dict.fromkeys(sources)
-        }
-        for op, cls in zip(ops, sources, strict=True):
-            readers[cls].append(op)
-        found.update({(index, cls): read for cls, read in readers.items() if cls is not None})
+        counts = Counter([type(v.op) if type(v) is OpResult else None for v in column])
+        found.update({(index, cls): n for cls, n in counts.items() if cls is not None})
     return found
 
 
 def _repeats(ops: Sequence[Operation], index: int, other: int) -> bool:
     """Whether an op has one tensor for two operands."""
     operands = list(map(operands_of, ops))
+    last = max(index, other)
     try:
-        return any(map(is_, map(itemgetter(index), operands), map(itemgetter(other), operands)))
-    except IndexError:  # some op has fewer operands
-        last = max(index, other)
+        columns = list(zip(*operands, strict=True))
+    except ValueError:  # they have different numbers of operands
         return any(len(o) > last and item(o, index) is item(o, other) for o in operands)
+    return len(columns) > last and any(map(is_, columns[index], columns[other]))
 
 
 class BlockIndex:
@@ -143,7 +146,8 @@ class BlockIndex:
         self.dirty: set[type[Operation]] = set()
         self.size = 0
         self.buckets: dict[type[Operation], list[Operation]] = {}
-        self._edges: dict[type[Operation], dict[Source, list[Operation]]] = {}
+        self._edges: dict[type[Operation], dict[Source, int]] = {}
+        self._listed: dict[AnyEdge, Sequence[Operation]] = {}
         self.edges_in_order = True
         """Whether no op came or changed since the edges were read."""
         self._below: dict[Feature, Sequence[Operation]] = {}
@@ -219,7 +223,7 @@ class BlockIndex:
             return
         for index, value in enumerate(operands):
             if type(value) is OpResult:
-                edges.setdefault((index, type(value.op)), []).append(op)
+                edges.setdefault((index, type(value.op)), 1)
         self.edges_in_order = False
 
     def moved(self, op: Operation, index: int) -> None:
@@ -230,7 +234,7 @@ class BlockIndex:
         value = operands_of(op)[index]
         self._readers.pop(value, None)
         if edges is not None and type(value) is OpResult:
-            edges.setdefault((index, type(value.op)), []).append(op)
+            edges.setdefault((index, type(value.op)), 1)
             self.edges_in_order = False
 
     @property
@@ -260,22 +264,25 @@ class BlockIndex:
         wanted = frozenset(classes)
         return [op for op in self.block.ops if type(op) in wanted], False
 
-    def edges(self, reader: type[Operation]) -> Mapping[Source, Sequence[Operation]]:
-        """What ops of a class read: operand index and class of the producer -> the readers.
-
-        In block order where nothing changed since the first look; may still list edges that are
-        gone.
-        """
+    def edges(self, reader: type[Operation], *, refresh: bool = True) -> Mapping[Source, int]:
+        """What ops of a class read: operand index and class of the producer -> how many did at
+        the first look, 1 or more for edges that were made since; some may be gone."""
         found = self._edges.get(reader)
         if found is None:
             if reader in self.dirty:
-                self.refresh()
+                if refresh:
+                    self.refresh()
+                else:
+                    self.edges_in_order = False
             found = self._edges[reader] = _edges_of(self.buckets.get(reader, ()))
         return found
 
-    def has_edge(self, edge: AnyEdge) -> bool:
-        """Whether an op of a class reads one of another class there."""
-        return edge[1:] in self.edges(edge[0])
+    def has_edge(self, edge: AnyEdge, *, refresh: bool = True) -> bool:
+        """Whether an op of a class reads one of another class there.
+
+        Without `refresh` ops that came later stay the last of their types.
+        """
+        return edge[1:] in self.edges(edge[0], refresh=refresh)
 
     def near(self, features: Sequence[Feature]) -> Sequence[Operation] | None:
         """The ops at the rarest of these edges, in block order; None where not known.
@@ -284,20 +291,18 @@ class BlockIndex:
         """
         if not features:
             return None
-        rarest: Sequence[Operation] = ()
-        chosen: Feature | None = None
+        if not self.edges_in_order:
+            return None
+        if not self.has_repeats(features):
+            return ()
+        least = 0
+        chosen = features[0]
         for feature in features:
             reader, index, producer = feature[0]
-            ops = self.edges(reader).get((index, producer), ())
-            if chosen is None or len(ops) < len(rarest):
-                rarest, chosen = ops, feature
-            for place, wanted in feature[1]:
-                if place < 0 or not isinstance(wanted, int):
-                    continue
-                if not self.has_repeat(producer, place, wanted):
-                    return () if self.edges_in_order else None
-        if not self.edges_in_order or chosen is None:
-            return None
+            count = self.edges(reader).get((index, producer), 0)
+            if feature is chosen or count < least:
+                least, chosen = count, feature
+        rarest = self._readers_at(chosen[0]) if least else ()
         if len(rarest) <= FEW or not chosen[1]:
             return rarest
         known = self._below.get(chosen)
@@ -307,6 +312,29 @@ class BlockIndex:
                 known = [op for op in known if has_detail(item(operands_of(op), index), detail)]
             self._below[chosen] = known
         return known
+
+    def _readers_at(self, edge: AnyEdge) -> Sequence[Operation]:
+        """The ops at an edge, in block order."""
+        found = self._listed.get(edge)
+        if found is None:
+            reader, index, producer = edge
+            found = self._listed[edge] = [
+                op
+                for op in self.buckets.get(reader, ())
+                if len(operands := operands_of(op)) > index
+                and type(value := item(operands, index)) is OpResult
+                and type(value.op) is producer
+            ]
+        return found
+
+    def has_repeats(self, features: Sequence[Feature]) -> bool:
+        """Whether there are producers that read one tensor twice, where features ask for them."""
+        return all(
+            self.has_repeat(edge[2], place, wanted)
+            for edge, details in features
+            for place, wanted in details
+            if place >= 0 and isinstance(wanted, int)
+        )
 
     def has_repeat(self, cls: type[Operation], index: int, other: int) -> bool:
         """Whether an op of a class had one tensor for two operands at the last look."""
@@ -319,6 +347,7 @@ class BlockIndex:
     def forget_edges(self) -> None:
         """Read the edges again at the next look."""
         self._edges = {}
+        self._listed = {}
         self.forget_details()
         self.edges_in_order = True
 
@@ -329,6 +358,14 @@ class BlockIndex:
 
     def has(self, classes: Iterable[type[Operation]]) -> bool:
         return any(cls in self.buckets for cls in classes)
+
+    def has_all_types(self, op_types: Iterable[str]) -> bool:
+        """Whether the block has, or had since it was read, ops of all of these types."""
+        for name in op_types:
+            cls = op_class(name)
+            if cls is None or cls not in self.buckets:
+                return False
+        return True
 
     def has_type(self, op_types: Iterable[str]) -> bool:
         """Whether the block has an op of one of these types."""
