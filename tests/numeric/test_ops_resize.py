@@ -92,6 +92,8 @@ def test_neither_sizes_nor_scales_have_no_value():
         op.execute([np.zeros((1, 1, 2, 2), F32)])
     with pytest.raises(ValueError, match="x is int8, expected floats for linear"):
         run("Resize", np.zeros((1, 1, 2, 2), I8), None, None, np.array([1, 1, 4, 4]), mode="linear")
+    with pytest.raises(ValueError, match="x is 1x1x0x2, expected no empty dimension to resize"):
+        run("Resize", np.zeros((1, 1, 0, 2), F32), None, None, np.array([1, 1, 3, 3]))
 
 
 # Images
