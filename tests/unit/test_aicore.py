@@ -171,7 +171,9 @@ def test_fixpipe_and_bias_element_types():
   %c = aicore.alloc : {c}
   aicore.fixpipe %c, %y[0, 0], [16, 16] : {c}, {gm}
 }}"""
-    with pytest.raises(CompileError, match="elements are f32 and i32, expected f32 to f32, f32 to f16"):
+    with pytest.raises(
+        CompileError, match="elements are f32 and i32, expected f32 to f32, f32 to f16"
+    ):
         verify(parse_module(text))
     row, table = "!aicore.tile<1x16xbf16, l1>", "!aicore.tile<1x16xf32, bt>"
     text = f"""aicore.kernel @k() writes (%y : {gm}) on cube * 1 {{
@@ -223,6 +225,31 @@ def test_a_loop_over_cores_is_at_the_top_and_of_constant_extent():
     dynamic = inner.replace("[4] by [4]", "[%vr] by [4]")
     with pytest.raises(CompileError, match="runs over cores with a dynamic extent, expected cons"):
         verify(parse_module(dynamic))
+
+
+VECTOR = "aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {"
+STRUCTURE = {
+    f"""{VECTOR}
+  %z = aicore.affine 0 : index
+  aicore.for (%r : %vr) in [64] from [%z] by [16] over cores {{ }}
+}}""": "3:3: error: aicore.for: runs over cores from a base, expected to start at 0",
+    f"""{VECTOR.replace("vector", "mix")}
+  aicore.section cube {{ }}
+  aicore.section vector {{ }}
+  aicore.for (%r : %vr) in [64] by [16] {{ }}
+}}""": "1:1: error: aicore.kernel: has aicore.for outside its sections, expected it in one",
+    f"""{VECTOR}
+  %z = "aicore.affine"(%y) <{{factors = array<i64: 1>, constant = 0 : i64}}> :
+      (!aicore.tile<64x64xf16, gm>) -> index
+}}""": "2:3: error: aicore.affine: has an operand or result that is no index, expected indices",
+}
+
+
+@pytest.mark.parametrize("text", STRUCTURE)
+def test_structure_errors(text):
+    with pytest.raises(CompileError) as error:
+        verify(parse_module(text, "k.mlir"))
+    assert str(error.value) == f"k.mlir:{STRUCTURE[text]}"
 
 
 TEXT = [
