@@ -16,7 +16,11 @@ MODELS = PROJECT / "models"
 PASSES = "examples/passes"
 REAL, SMALL = "ppocr_v2_cls", "small_cnn"
 SHAPES = {REAL: ["--shape", "x=1x3x48x192"], SMALL: []}
-TOOLS = {"ge-opt": "ge_xdsl.cli.opt", "ge-run": "ge_xdsl.cli.run"}
+TOOLS = {
+    "ge-opt": "ge_xdsl.cli.opt",
+    "ge-check": "ge_xdsl.cli.check",
+    "ge-run": "ge_xdsl.cli.run",
+}
 
 
 def say(text: str) -> None:
@@ -80,16 +84,20 @@ def main() -> None:
         f"--explain={asked}", "-o", f"models/{name}.mlir",
     )  # fmt: skip
 
-    say("4. Are the numbers still right? The rewritten graph against onnxruntime")
+    say("4. Is a pass right? No model needed: graphs made from its own patterns")
+    run("ge-check", f"{PASSES}/hard_swish.py")
+
+    say("5. Are the numbers still right? The rewritten graph against onnxruntime")
     common = ["--random-inputs", *SHAPES[name], "--load", PASSES]
     run("ge-run", model, *common, "-p", pipeline, "--compare", "onnxruntime")
 
-    say("5. What would it cost on a chip? Tile programs, run and timed")
+    say("6. What would it cost on a chip? Tile programs, run and timed")
     run(
         "ge-run", model, *common, "-p", pipeline, "--level", "aicore", "--compare", "onnxruntime",
         "--cycles", "--target", "Ascend910B1", show=14, last=11,
     )  # fmt: skip
     print(f"\ndone in {time.perf_counter() - start:.0f} s")
+    print("next: . .venv/bin/activate, then ge-opt --help; docs/writing_a_pass.md")
 
 
 if __name__ == "__main__":

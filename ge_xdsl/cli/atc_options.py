@@ -46,7 +46,8 @@ IGNORED = (
 
 def parser(prog: str = "pyatc") -> Parser:
     """The options of pyatc, spelled as ATC spells them."""
-    made = Parser(prog, "Compile a model for a chip with ATC's options.")
+    example = f"{prog} --model=m.onnx --framework=5 --soc_version=Ascend910B1 --output=m"
+    made = Parser(prog, "Compile a model for a chip with ATC's options.", (example,))
     made.add_argument("--model", required=True, metavar="FILE", help="the model")
     made.add_argument("--framework", required=True, metavar="N", help="5 for ONNX, 1 for AIR")
     made.add_argument("--output", metavar="PATH", help="the result, .mlir is added")

@@ -35,6 +35,7 @@ def parser() -> Parser:
         "ge-check",
         "Lint a pass file, run its passes on graphs made from their patterns and on models, "
         "and compare the numbers. Exits with 1 on any error that is found.",
+        ("ge-check my_pass.py", "ge-check my_passes/ model.onnx"),
     )
     made.add_argument("passes", metavar="PASS.py", nargs="?", help="a pass file or a directory")
     made.add_argument("models", metavar="MODEL", nargs="*", help=".mlir or .onnx files to try")

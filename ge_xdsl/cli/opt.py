@@ -32,9 +32,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_tool("ge-opt", _main, argv)
 
 
+EXAMPLES = (
+    "ge-opt model.onnx -o model.mlir",
+    "ge-opt model.onnx --load my_pass.py -p ge-custom-passes --explain=MyPass -o out.mlir",
+    "ge-opt model.onnx --load my_pass.py -p ge-optimize --verify-rewrites -o out.onnx",
+    "ge-opt --describe MatMul",
+)
+
+
 def parser() -> Parser:
     """The options of ge-opt."""
-    made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.")
+    made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.", EXAMPLES)
     made.add_argument("input", nargs="?", metavar="INPUT", help=f"{INPUTS} file, - for stdin")
     add_pipeline(made)
     made.add_argument("-o", "--output", metavar="FILE", help="output file, default stdout")

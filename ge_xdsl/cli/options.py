@@ -41,11 +41,12 @@ class Parser(argparse.ArgumentParser):
     that they never swallow the file name behind them.
     """
 
-    def __init__(self, prog: str, description: str) -> None:
+    def __init__(self, prog: str, description: str, examples: Sequence[str] = ()) -> None:
         super().__init__(
             prog, description=description, epilog=EXITS, allow_abbrev=False, add_help=False
         )
         self.with_optional_value: set[str] = set()
+        self.examples = examples
         self.add_argument("-h", "--help", action="help", help="show this text")
         self.add_argument("--version", action=Version, nargs=0, help="show the version")
 
@@ -57,7 +58,9 @@ class Parser(argparse.ArgumentParser):
         )
 
     def format_help(self) -> str:
-        return super().format_help().replace(" [=", "[=")
+        text = super().format_help().replace(" [=", "[=")
+        shown = "".join(f"  {line}\n" for line in self.examples)
+        return f"{text}\nexamples:\n{shown}" if shown else text
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(message)

@@ -34,12 +34,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_tool("ge-run", _main, argv)
 
 
+EXAMPLES = (
+    "ge-run model.onnx --random-inputs --compare onnxruntime",
+    "ge-run model.onnx --load my_pass.py -p ge-custom-passes --random-inputs --compare ge",
+    "ge-run model.onnx --shape x=1x3x48x192 --estimate",
+    "ge-run model.onnx -p ge-optimize --random-inputs --cycles=diff --trace trace.json",
+)
+
+
 def parser() -> Parser:
     """The options of ge-run."""
     made = Parser(
         "ge-run",
         "Run a GE graph on arrays and show, save or compare its outputs. The line of an output has "
         "its name, shape, type and a digest of its values: equal digests are equal arrays.",
+        EXAMPLES,
     )
     made.add_argument("input", metavar="MODEL", nargs="?", help=f"{INPUTS} file, - for stdin")
     made.add_argument(

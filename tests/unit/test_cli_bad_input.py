@@ -1,6 +1,7 @@
 """Bad input: one line that says what is wrong, the exit code, no traceback, no output file."""
 
 import os
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -334,3 +335,16 @@ def test_pyatc_needs_its_four_options(capsys):
         2,
         "pyatc: error: --output is missing, expected where the result goes\n",
     )
+
+
+@pytest.mark.parametrize("module", ["opt", "run", "check", "atc_options"])
+def test_the_examples_of_the_help_are_usage(module):
+    """What --help shows parses, and stands at its end."""
+    made = import_module(f"ge_xdsl.cli.{module}").parser()
+    assert made.examples
+    shown = made.format_help().split("\nexamples:\n")[1]
+    assert [line.strip() for line in shown.splitlines()] == list(made.examples)
+    for line in made.examples:
+        program, *argv = line.split()
+        assert program == made.prog
+        made.read(argv)

@@ -84,6 +84,10 @@ def test_entries(text, names, expected):
 def test_a_name_that_is_close():
     with pytest.raises(UsageError) as caught:
         arrays.split_entry("image=a.npy", ["images", "mask"], "--input")
+    with pytest.raises(UsageError, match=r"--shape 1x3, expected --shape x=1x3$"):
+        arrays.split_entry("1x3", ["x"], "--shape")
+    with pytest.raises(UsageError, match=r"expected NAME=VALUE, the inputs are a, b, c, \.\.\.$"):
+        arrays.split_entry("1x3", ["a", "b", "c", "d"], "--shape")
     assert str(caught.value) == (
         "--input: no graph input 'image', expected one of: images, mask, did you mean 'images'?"
     )
