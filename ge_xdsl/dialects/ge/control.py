@@ -123,9 +123,9 @@ class IfOp(_ControlOp):
     """output = then_branch(input) if cond else else_branch(input).
 
     A cond of one element is true when it is not 0, another when it has elements. Where the
-    branches give different dimensions, the result's are unknown, unless cond is a constant. C1: both branches have one block
-    with the types of input as arguments. C2: both end with ge.yield. C3: their outputs have equal
-    counts and element types. C4: branches read nothing from outside.
+    branches give different dimensions, the result's are unknown, unless cond is a constant. C1:
+    both branches have one block with the types of input as arguments. C2: both end with ge.yield.
+    C3: their outputs have equal counts and element types. C4: branches read nothing from outside.
     """
 
     name = "ge.If"

@@ -22,6 +22,6 @@ class Sink(PatternFusionPass):
         return constants == ["Const", "Const"]
 
     def replacement(self, inputs, match_result):
-        axis, perm, xs = bind(inputs, match_result)
+        _, perm, xs = bind(inputs, match_result)
         at, order = value(match_result, 0), list(value(match_result, 1))
         return ConcatV2([Transpose(x, perm) for x in xs], order.index(at), N=len(xs))
