@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Mapping, Sequence
+from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
     from ge_xdsl.dialects.ge.types import Array, Tensor
 
+BLANK = 1 << 16
+"""Elements of an input up to which it may hold sizes that shapes depend on."""
 RANDOM_INTEGERS = 2
 """Random integers are 0 or 1: valid as masks, token numbers, indices and counts alike."""
 
@@ -28,9 +31,11 @@ def gather_inputs(
     archive: str | None,
     seed: int | None,
     shapes: Mapping[str, Sequence[int]],
+    unread: bool = False,
 ) -> dict[str, Array]:
     """One array per graph input: `NAME=FILE.npy` entries, then an .npz file, then random values.
 
+    Where nothing is computed (`unread`) a large input is one zero, seen in its shape.
     Raises UsageError for names that are no inputs, CompileError for files and inputs that do not
     fit.
     """
@@ -51,7 +56,10 @@ def gather_inputs(
         found[name] = fitted(load_npy(path), tensors[name])
     for name, tensor in tensors.items():
         if name not in found and seed is not None:
-            found[name] = random_array(name, tensor, seed, shapes.get(name))
+            blank = blank_array(tensor, shapes.get(name)) if unread else None
+            found[name] = (
+                random_array(name, tensor, seed, shapes.get(name)) if blank is None else blank
+            )
     missing = [name for name in names if name not in found]
     if missing:
         raise UsageError(
@@ -154,6 +162,20 @@ def fitted(array: Array, tensor: Tensor) -> Array:
 
 def random_array(name: str, tensor: Tensor, seed: int, shape: Sequence[int] | None) -> Array:
     """Values that depend on the seed, the name and the shape only: normal floats, small integers.
+def blank_array(tensor: Tensor, shape: Sequence[int] | None) -> Array | None:
+    """A zero seen in the shape of a large input; None for one that may hold sizes."""
+    import numpy as np
+
+    from ge_xdsl.dialects.ge.types import numpy_dtype
+
+    dims = tensor.shape if shape is None else shape
+    dims = tuple(1 if dim < 0 else dim for dim in dims or ())
+    dtype = numpy_dtype(tensor.dtype)
+    if prod(dims) <= BLANK or dtype.kind == "O":
+        return None
+    return np.broadcast_to(np.zeros((), dtype), dims)
+
+
 
     Unknown dimensions are those of `shape`, or 1.
     """

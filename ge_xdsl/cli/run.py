@@ -212,7 +212,8 @@ class Run:
         if self.args.level is None and has_kernels(module):
             self.level = "aicore"
         shapes = self.shapes(module)
-        inputs = arrays.gather_inputs(func, self.args.arrays, self.args.inputs, self.seed, shapes)
+        files = (self.args.arrays, self.args.inputs)
+        inputs = arrays.gather_inputs(func, *files, self.seed, shapes, self.args.estimate)
         assumed = arrays.assumed_shapes(func, inputs, shapes) if self.seed is not None else []
         report: Report | None = None
         self.before: Report | None = None

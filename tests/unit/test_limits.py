@@ -252,3 +252,14 @@ def test_one_scale_for_a_scalar(tmp_path):
     text = graph(line, args="%x: tensor<f16>, %s: tensor<2xf16>", result="tensor<i8>")
     with pytest.raises(CompileError, match="scale is 2, expected one number$"):
         verify(read(text, tmp_path))
+
+
+def test_an_estimate_makes_no_arrays(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    huge = "tensor<16384x16384xf16>"
+    text = graph(
+        f"%y = ge.MatMul(%x, %x) : ({huge}, {huge}) -> {huge}", args=f"%x: {huge}", result=huge
+    )
+    (tmp_path / "g.mlir").write_text(text)
+    assert run.main(["g.mlir", "--estimate"]) == 0
+    assert "in 1 launch\n" in capsys.readouterr().out
