@@ -227,3 +227,35 @@ def test_tf_idf_of_strings_has_no_value():
     x = np.zeros(3, I64)
     with pytest.raises(ValueError, match="pool_int64s is empty, expected numbers"):
         make("TfIdfVectorizer", [x], True, attrs=attrs).execute([x])
+
+
+@pytest.mark.parametrize(
+    ("op_type", "arrays", "attrs", "count"),
+    [
+        ("Upsample", [np.ones((1, 1, 1, 1), F32)], {"stride_h": 10**6, "stride_w": 10**6}, 10**12),
+        (
+            "MatrixDiagV2",
+            [np.ones(1, F32), *(np.array(n, I32) for n in (0, 1, 10**9)), np.array(0, F32)],
+            {},
+            10**9,
+        ),
+        (
+            "SparseSegmentMean",
+            [np.ones((1, 1), F32), np.array([0]), np.array([10**12 - 1])],
+            {},
+            10**12,
+        ),
+        (
+            "TfIdfVectorizer",
+            [np.zeros(2, I64)],
+            {
+                "mode": "TF", "min_gram_length": 1, "max_gram_length": 1, "max_skip_count": 0,
+                "ngram_counts": [0], "ngram_indexes": [10**12 - 1], "pool_int64s": [1],
+            },
+            10**12,
+        ),
+    ],
+)  # fmt: skip
+def test_large_results_of_small_operands_are_refused(op_type, arrays, attrs, count):
+    with pytest.raises(ValueError, match=f"result has {count} elements, expected at most"):
+        evaluated(op_type, *arrays, **attrs)

@@ -15,6 +15,7 @@ from ge_xdsl.dialects.ge.extents import (
     of_rank,
 )
 from ge_xdsl.dialects.ge.fields import boolean, integer, operand, result
+from ge_xdsl.dialects.ge.limits import check_shape
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import check_index, check_scalar, known_int
 from ge_xdsl.dialects.ge.scatter_nd import put_at
@@ -292,7 +293,8 @@ class SparseSegmentMeanOp(GeOp):
         if ((indices < 0) | (indices >= len(x))).any():
             raise ValueError(f"indices name no slice of x, expected 0 to {len(x) - 1}")
         count = int(segment_ids[-1]) + 1 if segment_ids.size else 0
-        y = np.zeros(bounded((count, *x.shape[1:])), x.dtype)
+        check_shape((count, *x.shape[1:]))
+        y = np.zeros((count, *x.shape[1:]), x.dtype)
         np.add.at(y, segment_ids, x[indices])
         many = np.bincount(segment_ids, minlength=count).clip(1)
         return y / many.reshape(-1, *(1,) * (x.ndim - 1)).astype(x.dtype)
