@@ -62,6 +62,7 @@ from ge_xdsl.dialects.ge.prototype import (
     encode,
     normalize,
 )
+from ge_xdsl.dialects.ge.quick import QuickOperation, string_attr
 from ge_xdsl.dialects.ge.types import (
     HALVES,
     DataType,
@@ -121,7 +122,7 @@ __all__ = [  # the declarations of `fields` are the other half of this door
 ]
 
 
-class GeOp(Operation):
+class GeOp(QuickOperation):
     """Base of all GE ops; see the module's docstring for what a subclass gives."""
 
     prototype: ClassVar[Prototype]
@@ -263,17 +264,20 @@ class GeOp(Operation):
             _check_regions(proto, len(regions))
         operands, counts = _flatten_inputs(proto, inputs)
         properties = _encode_attrs(proto, attrs)
-        if proto.needs_operand_segments:
+        if proto.fixed_operands < 0 and proto.needs_operand_segments:
             properties[OPERAND_SEGMENTS] = segments(counts)
-        per_output = _output_counts(proto, result_counts)
-        if proto.needs_result_segments:
-            properties[RESULT_SEGMENTS] = segments(per_output)
-        types = result_types or (_UNDEFINED.type,) * (sum(per_output) + cls.token)
+        count = proto.fixed_results
+        if count < 0 or result_counts:
+            per_output = _output_counts(proto, result_counts)
+            count = sum(per_output)
+            if proto.needs_result_segments:
+                properties[RESULT_SEGMENTS] = segments(per_output)
+        types = result_types or (_UNDEFINED.type,) * (count + cls.token)
         op = cls.create(
             operands=operands,
             result_types=types,
             properties=properties,
-            attributes={NAME: StringAttr(check_utf8(node_name))} if node_name else {},
+            attributes={NAME: string_attr(check_utf8(node_name))} if node_name else {},
             regions=regions,
         )
         if result_types is None:
@@ -421,6 +425,8 @@ def _flatten_inputs(
 ) -> tuple[list[SSAValue], list[int]]:
     if len(inputs) > len(proto.inputs):
         raise ValueError(f"ge.{proto.op_type}: {len(inputs)} inputs, expected {len(proto.inputs)}")
+    if len(inputs) == proto.fixed_operands and all(isinstance(v, _VALUES) for v in inputs):
+        return cast("list[SSAValue]", list(inputs)), [1] * len(inputs)
     flat: list[SSAValue] = []
     counts: list[int] = []
     for i, io in enumerate(proto.inputs):

@@ -6,12 +6,13 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.op import NAME, GeOp, constant_of, extra_key
+from ge_xdsl.dialects.ge.quick import string_attr
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, dtype_of_numpy, tensor_of
 from ge_xdsl.dialects.ge.weights import INLINE_LIMIT, Weight, WeightAttr, const_attr
@@ -142,11 +143,11 @@ class Builder:
 
     def const(self, array: Array, name: str) -> SSAValue:
         """A Const node with these values, which are kept and not copied when there are many."""
-        attr = self._const_attr(array, name)
+        kind = self.type_like(array)
         op = ConstOp.create(
-            result_types=(self.type_like(array),),
-            properties={"value": attr},
-            attributes={NAME: StringAttr(name)},
+            result_types=(kind,),
+            properties={"value": self._const_attr(array, name, kind)},
+            attributes={NAME: string_attr(name)},
         )
         op.source = self.location
         self.block.add_op(op)
@@ -159,7 +160,7 @@ class Builder:
         op = ConstOp.create(
             result_types=(value.type,),
             properties=dict(source.properties),
-            attributes={NAME: StringAttr(self.unique(source.node_name))},
+            attributes={NAME: string_attr(self.unique(source.node_name))},
         )
         op.source = self.location
         self.block.add_op(op)
@@ -174,9 +175,9 @@ class Builder:
         finally:
             self.block = outer
 
-    def _const_attr(self, array: Array, name: str) -> Attribute:
+    def _const_attr(self, array: Array, name: str, kind: Attribute) -> Attribute:
         if array.size > INLINE_LIMIT:
-            return WeightAttr(Weight(name, array, tensor_of(self.type_like(array))))
+            return WeightAttr(Weight(name, array, tensor_of(kind)))
         key = (array.dtype, array.shape, array.tobytes())
         found = self.inline.get(key)
         if found is None:

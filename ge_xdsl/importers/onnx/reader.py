@@ -82,13 +82,18 @@ def _import(data: memoryview, file: str, folder: Path | None, ctx: Context | Non
 @contextmanager
 def _paused_collection() -> Generator[None]:
     """Cyclic garbage collection off: an import only makes objects that stay, which the collector
-    would walk again and again (a third of the time of a large graph)."""
+    would walk again and again (a third of the time of a large graph). Afterwards they count as
+    old ones, which freezing and unfreezing does without a walk; else the next object that anybody
+    makes has the collector walk them all as young ones."""
     enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if enabled:
+            if not gc.get_freeze_count():  # else what the user froze would thaw
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
