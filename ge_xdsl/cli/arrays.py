@@ -142,6 +142,8 @@ def bad_file(path: str, error: Exception, expected: str) -> CompileError:
     """One line for whatever numpy finds wrong with a file."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     text = (reason or type(error).__name__).split("\n")[0]
+    if "pickled" in text:  # what numpy says of any file that it does not know
+        text = "it holds no plain array"
     return CompileError(
         f"cannot be read, {text[:1].lower()}{text[1:]}, expected {expected}",
         location=Location(path),
@@ -160,8 +162,6 @@ def fitted(array: Array, tensor: Tensor) -> Array:
     return array.astype(dtype) if array.dtype == "float32" else array
 
 
-def random_array(name: str, tensor: Tensor, seed: int, shape: Sequence[int] | None) -> Array:
-    """Values that depend on the seed, the name and the shape only: normal floats, small integers.
 def blank_array(tensor: Tensor, shape: Sequence[int] | None) -> Array | None:
     """A zero seen in the shape of a large input; None for one that may hold sizes."""
     import numpy as np
@@ -176,6 +176,8 @@ def blank_array(tensor: Tensor, shape: Sequence[int] | None) -> Array | None:
     return np.broadcast_to(np.zeros((), dtype), dims)
 
 
+def random_array(name: str, tensor: Tensor, seed: int, shape: Sequence[int] | None) -> Array:
+    """Values that depend on the seed, the name and the shape only: normal floats, small integers.
 
     Unknown dimensions are those of `shape`, or 1.
     """

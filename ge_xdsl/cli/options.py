@@ -191,10 +191,18 @@ def load_user_passes(paths: Sequence[str]) -> None:
 def warn_of_idle_files(
     paths: Sequence[str], passes: Sequence[ModulePass], session: Session
 ) -> None:
-    """Warn when the files of `--load` have no pass, or when no pass of the pipeline runs them."""
+    """Warn when the files of `--load` have no pass, when no pass of the pipeline runs them, or
+    when the pipeline runs user passes alone and there are none."""
     from ge_xdsl.passes import registry
 
     if not paths:
+        alone = all(item.name == "ge-custom-passes" for item in passes)
+        only = any(getattr(item, "only", "") for item in passes)  # an error of its own
+        if passes and alone and not only and not registry.registered():
+            session.warn(
+                "ge-custom-passes has no pass to run, expected --load FILE or "
+                "ASCEND_GE_PY_PASS_PATH with it"
+            )
         return
     plugins = sys.modules.get("ge_xdsl.compat.ge.onnx_plugin")
     if plugins is not None and plugins.get_registered_onnx_plugins():

@@ -60,6 +60,12 @@ IDLE = "warning: --load twice.py has no effect, expected -p ge-custom-passes wit
             "warning: --load empty.py registers no pass, expected @register_fusion_pass",
         ),
         (
+            ["-p", "ge-custom-passes"],
+            0,
+            "warning: ge-custom-passes has no pass to run, expected --load FILE or "
+            "ASCEND_GE_PY_PASS_PATH with it",
+        ),
+        (
             ["--load", "twice.py", "-p", "Twice"],
             2,
             "ge-opt: error: unknown pass 'Twice', it is a user pass, expected "

@@ -270,7 +270,11 @@ def save(folder):
         (["--input", "x=text.npy"], 1, "text.npy: error: cannot be read"),
         (["--input", "x=empty.npy"], 1, "empty.npy: error: cannot be read"),
         (["--input", "x=short.npy"], 1, "short.npy: error: cannot be read"),
-        (["--input", "x=object.npy"], 1, "object.npy: error: cannot be read"),
+        (
+            ["--input", "x=object.npy"],
+            1,
+            "object.npy: error: cannot be read, it holds no plain array",
+        ),
         (["--input", "x=both.npz"], 1, "both.npz: error: is no .npy file, expected one array"),
         (["--inputs", "x.npy"], 1, "x.npy: error: cannot be read, it holds one array without a"),
         (["--inputs", "cut.npz"], 1, "cut.npz: error: cannot be read"),
