@@ -1,14 +1,16 @@
 """Time of rewriting a transformer and a CNN with four rewrites, in microseconds per node.
 
     python benchmarks/bench_rewrite.py [--nodes 1000,10000] [--kinds transformer,cnn] [--repeat 3]
+        [--runs run_fixpoint]
 
 Builds the graphs straight in the IR: layers of 52 nodes (constants not counted) with 9 rewrites
 each (6 MatMul + Add, 2 Add x 0, 1 TransposeD pair), units of 11 nodes with 4 (2 Relu pairs, 1
 Add x 0, 1 TransposeD pair). Prints JSON: for each graph the microseconds per node of `run_ge` with
 patterns, of `run_fixpoint` with patterns and with hand-written rules, of xDSL's own walker with
 the same hand-written rules, of tinygrad and onnxscript where they are installed, and of 100 and
-400 patterns that match nothing; then how many times ours each of the others takes. CPU time, best
-of the repeats, which take turns; the graph is built anew for each.
+400 patterns that match nothing; then how many times ours each of the others takes, and the
+exponent from the first size to the last: 1 is linear. CPU time, best of the repeats, which take
+turns; the graph is built anew for each.
 """
 
 from __future__ import annotations
@@ -383,11 +385,18 @@ def runs(kind: str) -> dict[str, Start]:
     return found
 
 
-def measure(kind: str, nodes: int, repeat: int) -> dict[str, Any]:
-    """One row: the best time of each run; the runs take turns."""
+def measure(kind: str, nodes: int, repeat: int, only: str = "") -> dict[str, Any]:
+    """One row: the best time of each run; the runs take turns.
+
+    `only`: those whose names begin so, beside `run_ge`.
+    """
     _, real, expected = KINDS[kind](nodes)
     best: dict[str, float] = {}
-    known = runs(kind)
+    known = {
+        name: start
+        for name, start in runs(kind).items()
+        if name.startswith(only) or name == "run_ge, patterns"
+    }
     for _ in range(repeat):
         for name, start in known.items():
             go = start(KINDS[kind](nodes)[0])
@@ -411,16 +420,30 @@ def measure(kind: str, nodes: int, repeat: int) -> dict[str, Any]:
     }
 
 
+def exponents(first: dict[str, Any], last: dict[str, Any]) -> dict[str, float]:
+    """How the time of each run grows from one size to another: 1 is linear; {} for one size."""
+    growth = last["nodes"] / first["nodes"]
+    if growth == 1:
+        return {}
+    pairs = {name: (t, last["us_per_node"][name]) for name, t in first["us_per_node"].items()}
+    return {n: round(1 + math.log(b / a) / math.log(growth), 3) for n, (a, b) in pairs.items()}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--nodes", default="1000,10000")
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--runs", default="", help="only runs whose names begin so, and run_ge's")
     args = parser.parse_args()
     gc.set_threshold(100_000, 50, 1000)
     gc.freeze()
     sizes = [int(n) for n in args.nodes.split(",")]
-    results = [measure(kind, n, args.repeat) for kind in args.kinds.split(",") for n in sizes]
+    results: list[dict[str, Any]] = []
+    for kind in args.kinds.split(","):
+        rows = [measure(kind, n, args.repeat, args.runs) for n in sizes]
+        rows[-1]["exponent"] = exponents(rows[0], rows[-1])
+        results += rows
     print(json.dumps(results, indent=2))
 
 
