@@ -298,7 +298,13 @@ class CorrelationOp(GeOp):
         return y.reshape(n, self.groups, *counts)
 
 
-class QuantConv2DOp(GroupedConvolution):
+class _TypedResult(GeOp):
+    """The element type of the result, before the attributes of the convolution."""
+
+    dtype = integer()
+
+
+class QuantConv2DOp(GroupedConvolution, _TypedResult):
     """y = (conv(x, filter) + bias) * scale in the type `dtype`; the values are unconfirmed
 
     scale holds 64-bit words, one or one per output channel. Operands, attributes and constraints C1
@@ -314,7 +320,6 @@ class QuantConv2DOp(GroupedConvolution):
     bias = optional()
     offset = optional()
     y = result()
-    dtype = integer()
     data_format = string("NCHW")
     round_mode = string("rint")
 
