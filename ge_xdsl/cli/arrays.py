@@ -142,7 +142,9 @@ def bad_file(path: str, error: Exception, expected: str) -> CompileError:
     """One line for whatever numpy finds wrong with a file."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     text = (reason or type(error).__name__).split("\n")[0]
-    if "pickle" in text:  # what numpy says of objects, and of any file that it does not know
+    if (
+        "pickle" in text or "Python object" in text
+    ):  # what numpy says of objects, and of any file that it does not know
         text = "it holds no plain array"
     return CompileError(
         f"cannot be read, {text[:1].lower()}{text[1:]}, expected {expected}",
