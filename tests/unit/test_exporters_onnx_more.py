@@ -65,6 +65,19 @@ CASES = {
         [node("Pad", ["x", "p"], ["y"], "n", mode="reflect")],
         {"x": f(2, 6), "p": np.array([0, 2, 1, 1], np.int64)}, "", {"x": ["m", "n"]}, ["y"],
     ),
+    "Tile of unknown rank": (
+        [node("Reshape", ["x", "s"], ["z"], "re"), node("Tile", ["z", "t"], ["y"], "n")],
+        {"x": f(2, 6), "s": np.array([2, 3, 2], np.int64), "t": np.array([1, 2, 3], np.int64)},
+        "t", {"s": ["r"]}, ["y"],
+    ),
+    **{
+        f"BitShift {way}": (
+            [node("BitShift", ["x", "n"], ["y"], "n", direction=way)],
+            {"x": np.arange(250, 256, dtype=np.uint8), "n": np.arange(6, dtype=np.uint8)}, "n",
+            {}, ["y"],
+        )
+        for way in ("LEFT", "RIGHT")
+    },
     "Concat and ReduceMean of unknown rank": (
         [node("Reshape", ["x", "s"], ["z"], "re"), node("Concat", ["z", "z"], ["c"], "n", axis=0),
          node("ReduceMean", ["c"], ["y"], "m", axes=[0])],
@@ -105,3 +118,13 @@ def test_a_branch_that_is_known_tells_its_shapes():
     assert str(choice.results[0].type) == "tensor<1x12xf32>"
     [found] = onnxruntime.InferenceSession(source).run(None, {"x": X})
     assert found.shape == (1, 12)
+
+
+def test_shifts_by_more_bits_than_there_are_stay_ge_ops():
+    """GE takes them for the nearest number of bits, ONNX leaves them open."""
+    x = np.arange(250, 256, dtype=np.uint8)
+    many = np.full(6, 9, np.uint8)
+    nodes = [node("BitShift", ["x", "n"], ["y"], "n", direction="LEFT")]
+    source = model(nodes, {"x": x}, ["y"], 17, {"n": many}).SerializeToString()
+    made = Model(main_function(import_onnx_bytes(source)))
+    assert made.reasons == {"LeftShift": "a number of bits is out of range"}

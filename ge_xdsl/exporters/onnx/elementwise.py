@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ge_xdsl.dialects.ge.elementwise import BiasAddOp
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
-from ge_xdsl.dialects.ge.types import FLOATS, DataType
+from ge_xdsl.dialects.ge.types import FLOATS, DataType, numpy_dtype
 from ge_xdsl.exporters.onnx.graph import Graph, NoFormError
 from ge_xdsl.exporters.onnx.table import Converter
 
@@ -121,6 +121,15 @@ def modulo(op: GeOp, g: Graph) -> str:
     return g.add("Mod", *map(g.of, op.operands), fmod=int(op.op_type == "Mod"))
 
 
+def shift(op: GeOp, g: Graph) -> str:
+    """BitShift of unsigned numbers by known numbers of bits that they have"""
+    bits = 8 * numpy_dtype(g.dtype(op.operands[0])).itemsize
+    if not all(0 <= number < bits for number in g.known(op.operands[1])):
+        raise NoFormError("a number of bits is out of range")
+    direction = "LEFT" if op.op_type == "LeftShift" else "RIGHT"
+    return g.add("BitShift", *map(g.of, op.operands), direction=direction)
+
+
 def floor_div(op: GeOp, g: Graph) -> str:
     """Floor(Div) of floats, Div(x - Mod(x, y), y) of integers"""
     x, y = map(g.of, op.operands)
@@ -226,6 +235,8 @@ TABLE: dict[str, Converter] = {
     "DivNoNan": div_no_nan,
     "FloorDiv": floor_div,
     "IdentityN": identities,
+    "LeftShift": shift,
+    "RightShift": shift,
     "MaskedFill": masked_fill,
     "NotEqual": not_equal,
     "Power": power,

@@ -87,13 +87,24 @@ def expand(op: GeOp, g: Graph) -> str:
 def tile(op: GeOp, g: Graph) -> str:
     """Tile with a number per dimension"""
     x, multiples = op.operands
-    rank, count = g.rank(x), g.dims(multiples)
+    count = g.dims(multiples)
+    if g.tensor(x).shape is None and len(count) == 1:
+        return g.add("Tile", g.of(x), _counted(g, x, g.long(multiples), count[0]))
+    rank = g.rank(x)
     if len(count) != 1 or count[0] > rank:
         raise NoFormError("x has fewer dimensions than multiples")
     times = g.long(multiples)
     if count[0] < rank:
         times = g.add("Concat", g.ints([1] * (rank - count[0])), times, axis=0)
     return g.add("Tile", g.of(x), times)
+
+
+def _counted(g: Graph, x: SSAValue, times: str, count: int) -> str:
+    """`times` after a 1 for each dimension of x that it says nothing of."""
+    long = DataType.DT_INT64
+    rank = g.add("Size", g.add("Shape", g.of(x), dtype=long))
+    rest = g.add("Sub", g.add("Reshape", rank, g.ints([1])), g.ints([count]))
+    return g.add("Concat", g.add("Expand", g.ints([1]), rest), times, axis=0)
 
 
 def concat(op: GeOp, g: Graph) -> str:
