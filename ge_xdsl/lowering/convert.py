@@ -78,6 +78,7 @@ def convert(module: ModuleOp, chip: Target, tile: Choice | None = None) -> None:
     """
     kernels = Kernels(module)
     for func in functions(module):
+        ensure_names(func)  # reports count ops by name
         for block in list(root_blocks(func)):
             _convert_block(block, kernels, chip, tile)
 

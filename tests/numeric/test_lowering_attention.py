@@ -182,3 +182,18 @@ def test_what_has_no_lowering_says_why():
     given = (q, k, v, None, None, np.array([20, 7], I64))
     why = "no lowering for lengths that is not constant"
     check_op("PromptFlashAttention", *given, why=why, **PROMPT)
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B1", "Ascend950PR_958x"])
+def test_an_attention_without_a_name_counts_as_timed(chip):
+    """Whether it is one kernel, or a graph of which only the last result is used."""
+    x, rows = "tensor<1x2x64x64xf16>", "tensor<1x2x64x8xf32>"
+    results = f"{rows}, {rows}, tensor<0x0x0x0xf16>, {x}"
+    text = f"""func.func @main(%q : {x}, %k : {x}, %v : {x}) -> {x} {{
+  %a:4 = ge.FlashAttentionScore(%q, %k, %v) {{head_num = 2 : i64, input_layout = "BNSD",
+    scale_value = 0.125 : f32, sparse_mode = 1 : i64}} : ({x}, {x}, {x}) -> ({results})
+  func.return %a#3 : {x}
+}}"""
+    report = aicore.estimate(lower(parse_module(text), chip), chip)
+    assert report.timed == 1
+    assert not report.calls

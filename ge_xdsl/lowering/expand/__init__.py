@@ -2,7 +2,7 @@
 
 An op is expanded when its kernel is missing and all ops of the graph, or their own expansions,
 are lowered: whole or not at all. The new ops have no names but for the one that gives the first
-result, which has the name of the old op.
+result that is used, which has the name of the old op.
 """
 
 from __future__ import annotations
@@ -159,7 +159,8 @@ def _discard(made: Sequence[GeOp]) -> None:
 def _replace(block: Block, op: GeOp, made: Sequence[GeOp], values: Sequence[SSAValue]) -> None:
     for new in made:
         block.insert_op_before(new, op)
-    first = values[0].owner
+    pairs = zip(op.results, values, strict=True)
+    first = next((v for old, v in pairs if list(old.uses)), values[0]).owner
     if isinstance(first, GeOp) and not first.node_name and op.node_name:
         first.node_name = op.node_name
     for old, new in zip(op.results, values, strict=True):
