@@ -43,9 +43,7 @@ def gather_inputs(
     from ge_xdsl.dialects.ge.types import tensor_of
 
     names = input_names(func)
-    tensors = {
-        name: tensor_of(arg.type) for name, arg in zip(names, func.body.block.args, strict=True)
-    }
+    tensors = dict(zip(names, map(tensor_of, func.body.block.arg_types), strict=True))
     found: dict[str, Array] = {}
     if archive is not None:
         for name, array in load_npz(archive).items():
@@ -56,14 +54,13 @@ def gather_inputs(
         found[name] = fitted(load_npy(path), tensors[name])
     for name, tensor in tensors.items():
         if name not in found and seed is not None:
-            blank = blank_array(tensor, shapes.get(name)) if unread else None
-            found[name] = (
-                random_array(name, tensor, seed, shapes.get(name)) if blank is None else blank
-            )
-    missing = [name for name in names if name not in found]
-    if missing:
+            shape = shapes.get(name)
+            made = blank_array(tensor, shape) if unread else None
+            found[name] = made if made is not None else random_array(name, tensor, seed, shape)
+    missing = next((name for name in names if name not in found), None)
+    if missing is not None:
         raise UsageError(
-            f"no array for graph input '{missing[0]}', "
+            f"no array for graph input '{missing}', "
             "expected --input NAME=FILE.npy, --inputs FILE.npz, --random-inputs, or --estimate "
             "for times alone"
         )
