@@ -137,6 +137,12 @@ class _Choice:
 class _Fixpoint:
     """One block's worklist."""
 
+    by_hand = False
+    """Whether the rule at work names its new nodes itself."""
+    hopeless: frozenset[type[Operation]] = frozenset()
+    """The classes of ops that are left out of the stack up to the first rewrite, since no rule
+    fits them as they are."""
+
     def __init__(
         self,
         index: BlockIndex,
@@ -168,11 +174,6 @@ class _Fixpoint:
         self.new: list[Operation] = []
         self.changed: dict[Operation, None] = {}
         self.incomplete = False
-        self.by_hand = False
-        """Whether the rule at work names its new nodes itself."""
-        self.hopeless: frozenset[type[Operation]] = frozenset()
-        """The classes of ops that are left out of the stack up to the first rewrite, since no rule
-        fits them as they are."""
         self.depth = max((rule.depth for rule in rules), default=1)
         self.pairs = list(zip(rules, report.rules, strict=True))
         self.dormant: dict[AnyEdge, None] = {}
