@@ -209,8 +209,7 @@ class _Tally:
     def subgraphs(self, op: GeOp) -> None:
         """The slowest of the branches, or all regions of a loop."""
         parts = [
-            _Tally(self.kernels, self.chip, self.known).block(region.block)
-            for region in op.regions
+            _Tally(self.kernels, self.chip, self.known).block(region.block) for region in op.regions
         ]
         if op.op_type not in LOOPS:
             parts = [max(parts, key=lambda part: sum(k.us for k in part.timings))]
