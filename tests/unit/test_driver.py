@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from graph_text import graph, module_of, node, pattern, types_of
 from xdsl.dialects.builtin import IntegerAttr, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.pattern_rewriter import PatternRewriter, PatternRewriteWalker
+from xdsl.rewriter import InsertPoint
 
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.names import input_names
@@ -380,3 +382,61 @@ def test_decompose_without_replacement_fails() -> None:
     with pytest.raises(CompileError, match="ge.Relu 'y': replacement is None, expected a graph"):
         decompose(func.body.block, ["Relu"], lambda op: None)
     assert node(func, "y").op_type == "Relu"
+
+
+def ge_run(func: FuncOp, rules: list[Rule]) -> None:
+    """One sweep of each rule in GE's order."""
+    run_ge(func.body.block, rules, pass_name="Pass")
+
+
+def fixpoint_run(func: FuncOp, rules: list[Rule]) -> None:
+    """Rules until nothing changes."""
+    run_fixpoint(module_of(func), rules, pass_name="Pass")
+
+
+@pytest.mark.parametrize("driver", [ge_run, fixpoint_run])
+def test_a_new_name_is_no_name_of_the_graph(driver: Callable[[FuncOp, list[Rule]], None]) -> None:
+    """The name that a rewrite would give first is that of another node, behind a longer one."""
+    chain = "x\n a = Relu(x)\n b = Relu(a)\n c = Neg(b)\n d = Neg(c)\n return d"
+    first = graph(chain)
+    driver(first, [rule(RELU_RELU, RELU)])
+    (given,) = [op.node_name for op in first.body.block.ops if isinstance(op, op_class("Relu"))]
+    func = graph(chain)
+    taken = [op for op in func.body.block.ops if isinstance(op, op_class("Neg"))]
+    taken[0].node_name = given
+    taken[1].node_name = "n" * (len(given) + 5)
+    driver(func, [rule(RELU_RELU, RELU)])
+    names = [op.node_name for op in func.body.block.ops if isinstance(op, GeOp)]
+    assert len(set(names)) == len(names) == 3
+    assert given in names
+
+
+class InsertsLongName(Rule):
+    """Puts a node with the longest name behind each Neg, once."""
+
+    name = "inserts"
+    root_types = ("Neg",)
+
+    def __init__(self, given: str) -> None:
+        self.given = given
+
+    def attempt(self, op: GeOp, rewriter: PatternRewriter) -> Outcome:
+        if any(use.operation.name == "ge.Abs" for use in op.results[0].uses):
+            return Declined("has it, expected none")
+        new = op_class("Abs").build(op.results[0], node_name=self.given)
+        rewriter.insert(new, InsertPoint.after(op))
+        return Applied()
+
+
+@pytest.mark.parametrize("driver", [ge_run, fixpoint_run])
+def test_names_of_rules_by_hand_are_taken(driver: Callable[[FuncOp, list[Rule]], None]) -> None:
+    """A rule in code inserts the name that the pattern after it would give."""
+    chain = "x\n c = Neg(x)\n a = Relu(c)\n b = Relu(a)\n return b"
+    first = graph(chain)
+    driver(first, [rule(RELU_RELU, RELU)])
+    (given,) = [op.node_name for op in first.body.block.ops if isinstance(op, op_class("Relu"))]
+    func = graph(chain)
+    rules = [InsertsLongName(given), rule(RELU_RELU, RELU)]
+    driver(func, rules)
+    names = [op.node_name for op in func.body.block.ops if isinstance(op, GeOp)]
+    assert len(set(names)) == len(names)
