@@ -68,7 +68,7 @@ def unit(op: GeOp, target: Target) -> Unit:
     found = movement_of(op)
     assert isinstance(found, Movement)
     data, results = data_of(op), list(op.results)
-    if len(results) == len(found.copies) == len(data) == 1 and keeps_order(found):
+    if len(results) == len(data) == 1 and keeps_order(found):
 
         def place(placer: Placer) -> Sequence[SSAValue]:
             return [placer.view(placer.value(data[0]), results[0].type, counts=True)]
@@ -80,9 +80,11 @@ def unit(op: GeOp, target: Target) -> Unit:
 
 
 def keeps_order(found: Movement) -> bool:
-    """Whether a movement of one copy gives all elements in their order."""
+    """Whether a movement is one copy of all elements in their order."""
+    if len(found.copies) != 1 or found.inputs != found.outputs:
+        return False
     (copy,) = found.copies
-    if copy.src is None or found.inputs != found.outputs:
+    if copy.src is None:
         return False
     pairs = zip(copy.shape, copy.src.strides, contiguous(copy.shape), strict=True)
     return all(dim == 1 or a == b for dim, a, b in pairs)

@@ -99,3 +99,18 @@ def test_the_strides_of_a_window():
     assert window.strides((1, 5, 12)) == (200, 40, 1)
     assert window.splits((5, 3, 4)) == [(5, 1, 1)]
     assert window.splits((12,)) == []
+
+
+@pytest.mark.parametrize(("shape", "axis"), [((1, 512), 1), ((512,), 0), ((4, 128), 0)])
+def test_parts_of_a_vector_are_read_in_place_or_copied(shape, axis):
+    """The gates of a recurrent step: four parts of one row, all used by one chain."""
+    part = "x".join(str(d // 4 if k == axis else d) for k, d in enumerate(shape))
+    lines = [
+        f"a, b, c, d = ge.SplitD(x) {{split_dim = {axis}, num_split = 4}}"
+        f" -> {part}xf32, {part}xf32, {part}xf32, {part}xf32",
+        f"e = ge.Mul(a, b) -> {part}xf32",
+        f"f = ge.Mul(c, d) -> {part}xf32",
+        f"y = ge.Add(e, f) -> {part}xf32",
+    ]
+    x = f"{'x'.join(map(str, shape))}xf32"
+    check_graph(graph(lines, "y", x=x), exact=True)
