@@ -82,11 +82,16 @@ SHAPES = ["3x7x129", "2x48x5", "1x1x3000", "200x4x16"]
 
 
 @pytest.mark.parametrize("element", FLOATS)
-@pytest.mark.parametrize("shape", SHAPES)
-@pytest.mark.parametrize("line", ROWS)
+@pytest.mark.parametrize(
+    ("line", "shape"),
+    [
+        (line, shape)
+        for line in ROWS
+        for shape in SHAPES
+        if "axes = [1]" not in line or not shape.startswith("1x1x")  # a softmax of one element
+    ],
+)
 def test_softmax(line, shape, element):
-    if "axes = [1]" in line and shape.startswith("1x1x"):
-        pytest.skip("one element")
     x = f"{shape}x{element}"
     _, report = check_graph(graph([line.format(x=x)], "y", x=x))
     assert len(report.kernels) == 1
