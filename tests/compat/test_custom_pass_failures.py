@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import custom_pass_runs
 import pytest
 from custom_pass_runs import (
     AFTER,
@@ -132,7 +133,8 @@ def test_patterns_that_fail_make_the_pass_do_nothing(hook, text):
     module = parse_module(RELUS)
     [message] = run(module).messages
     assert text in message
-    assert f"{Path(__file__).name}:" in message
+    place = custom_pass_runs.__file__ if hook is PATTERNS[0][0] else __file__
+    assert f"{Path(place).name}:" in message
     assert "pass 'P'" in message
     assert op_types(module) == ["Relu", "Relu", "Abs"]
 
