@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from operator import getitem, itemgetter
 from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, SSAValue
@@ -13,46 +15,122 @@ from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, tile_order
 from ge_xdsl.dialects.aicore.types import tile_of
 
-Place: TypeAlias = dict[SSAValue, int]
-"""The value of every index of the loops around an output tile."""
+Place: TypeAlias = tuple[int, ...]
+"""Origin and length of every dimension of the loops around an output tile, outer loops first."""
+Read: TypeAlias = Callable[[Place], Hashable]
+"""What tells a place from others."""
 
 
 @dataclass(frozen=True, slots=True)
+class Rounds:
+    """The output tiles of each round, one of every core that has one."""
+
+    slots: dict[SSAValue, int]
+    """Where a place holds the value of an index."""
+    places: list[list[Place]]
+
+    def reader(self, indices: Sequence[SSAValue]) -> Read:
+        """A function of a place whose values differ where those of the indices do."""
+        parts = [_reduced(index, self.slots) for index in indices]
+        slots = [part for part in parts if isinstance(part, int)]
+        sums = [part for part in parts if isinstance(part, _Sum)]
+        if sums:
+            return lambda place: (*(place[i] for i in slots), *(part.of(place) for part in sums))
+        return itemgetter(*slots) if slots else _same
+
+
+def _same(place: Place) -> Hashable:
+    """All places are alike."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True)
+class _Sum:
+    """A sum of products of a factor and the value in a slot."""
+
+    constant: int
+    terms: tuple[tuple[int, int], ...]
+
+    def of(self, place: Place) -> int:
+        return self.constant + sum([factor * place[slot] for factor, slot in self.terms])
+
+
+def _reduced(index: Index, slots: dict[SSAValue, int]) -> int | _Sum | None:
+    """The slot that holds an index or a sum of slots; None for what no output tile decides.
+
+    Such an index counts as what it starts from.
+    """
+    if isinstance(index, int):
+        return None
+    if index in slots:
+        return slots[index]
+    if not isinstance(index.owner, AffineOp):
+        return _reduced(base_of(index), slots)
+    found = _sum(index, slots)
+    return found if found.terms else None
+
+
+def _sum(index: Index, slots: dict[SSAValue, int]) -> _Sum:
+    """An index as a sum."""
+    if isinstance(index, int):
+        return _Sum(index, ())
+    if index in slots:
+        return _Sum(0, ((1, slots[index]),))
+    owner = index.owner
+    if not isinstance(owner, AffineOp):
+        return _sum(base_of(index), slots)
+    constant, terms = owner.constant, list[tuple[int, int]]()
+    for factor, value in zip(owner.factors, owner.operands, strict=True):
+        part = _sum(value, slots)
+        constant += factor * part.constant
+        terms += [(factor * inner, slot) for inner, slot in part.terms]
+    return _Sum(constant, tuple(terms))
+
+
+@dataclass(slots=True)
 class Nest:
     """A loop as plain numbers and values."""
 
     extents: tuple[Index, ...]
     steps: tuple[int, ...]
     bases: tuple[Index, ...]
-    origins: tuple[SSAValue, ...]
-    lengths: tuple[SSAValue, ...]
+    values: tuple[SSAValue, ...]
+    """Origin and length of each dimension."""
     strip: int
+    known: dict[tuple[int, ...], list[Place]] = field(
+        default_factory=dict[tuple[int, ...], "list[Place]"]
+    )
+    """Extents and bases -> the places of all iterations."""
 
     @classmethod
     def of(cls, loop: ForOp) -> Nest:
         """Of a loop op."""
         count = len(loop.steps)
-        return cls(
-            tuple(loop.extents),
-            tuple(loop.steps),
-            tuple(loop.bases),
-            tuple(loop.origin(i) for i in range(count)),
-            tuple(loop.length(i) for i in range(count)),
-            loop.strip,
-        )
+        values = [v for i in range(count) for v in (loop.origin(i), loop.length(i))]
+        extents, steps, bases = tuple(loop.extents), tuple(loop.steps), tuple(loop.bases)
+        return cls(extents, steps, bases, tuple(values), loop.strip)
 
-    def counts(self, place: Place) -> list[int]:
-        """Iterations of each dimension, when the loops around stand at a place."""
-        return [-(-number(e, place) // s) for e, s in zip(self.extents, self.steps, strict=True)]
+    def places(self, around: Place, slots: dict[SSAValue, int]) -> list[Place]:
+        """Origins and lengths of all iterations, when the loops around stand at a place."""
+        numbers = tuple([_sum(v, slots).of(around) for v in (*self.extents, *self.bases)])
+        found = self.known.get(numbers)
+        if found is None:
+            found = self.known[numbers] = list(self._iterations(numbers))
+        return found
 
-    def at(self, index: Sequence[int], place: Place) -> Place:
-        """A place with the origins and lengths of one iteration."""
-        made = dict(place)
-        for i, k in enumerate(index):
-            step = self.steps[i]
-            made[self.origins[i]] = number(self.bases[i], place) + k * step
-            made[self.lengths[i]] = min(step, number(self.extents[i], place) - k * step)
-        return made
+    def _iterations(self, numbers: tuple[int, ...]) -> Iterator[Place]:
+        count = len(self.steps)
+        tables = [
+            [(base + k * step, min(step, extent - k * step)) for k in range(-(-extent // step))]
+            for extent, base, step in zip(numbers[:count], numbers[count:], self.steps, strict=True)
+        ]
+        for index in tile_order([len(table) for table in tables], self.strip):
+            yield tuple(chain.from_iterable(map(getitem, tables, index)))
+
+    def first(self, cores: int) -> list[Place]:
+        """The places of the first iterations of a loop that nothing is around."""
+        numbers = tuple([_sum(v, {}).constant for v in (*self.extents, *self.bases)])
+        return list(islice(self._iterations(numbers), cores))
 
 
 MOST_PLACES = 1 << 13
@@ -72,7 +150,7 @@ def tile_loops(loop: ForOp | None) -> list[ForOp]:
         if found and places > MOST_PLACES:
             break
         found.append(loop)
-        most.update(zip(nest.lengths, nest.steps, strict=True))
+        most.update(zip(nest.values[1::2], nest.steps, strict=True))
         inner = [op for op in loop.body.ops if isinstance(op, ForOp)]
         loop = next((op for op in inner if _writes_gm(op)), None)
     return found
@@ -84,41 +162,43 @@ def _writes_gm(loop: ForOp) -> bool:
     )
 
 
-def first_round(loop: ForOp, cores: int) -> list[Place]:
+def first_round(loop: ForOp, cores: int) -> Rounds:
     """The output tiles that the cores begin with."""
     nest = Nest.of(loop)
-    found: list[Place] = []
-    for index in tile_order(nest.counts({}), nest.strip):
-        found.append(nest.at(index, {}))
-        if len(found) == cores:
-            break
-    return found
+    return Rounds(_slots([nest]), [nest.first(cores)])
 
 
-def all_rounds(loops: Sequence[ForOp], cores: int) -> list[list[Place]]:
+def all_rounds(loops: Sequence[ForOp], cores: int) -> Rounds:
     """The output tiles of each round, one of every core that has one."""
-    if not loops:
-        return [[{}]]
-    first, *inner = [Nest.of(loop) for loop in loops]
-    order = list(tile_order(first.counts({}), first.strip))
+    nests = [Nest.of(loop) for loop in loops]
+    slots = _slots(nests)
+    if not nests:
+        return Rounds(slots, [[()]])
+    order = nests[0].places((), slots)
+    if len(nests) == 1:
+        starts = range(0, len(order), cores)
+        return Rounds(slots, [order[start : start + cores] for start in starts])
     columns = [
-        [place for index in order[core::cores] for place in _inner(inner, first.at(index, {}))]
+        [place for around in order[core::cores] for place in _inner(nests[1:], around, slots)]
         for core in range(min(cores, len(order)))
     ]
     longest = max(len(column) for column in columns)
-    return [[column[r] for column in columns if r < len(column)] for r in range(longest)]
+    rounds = [[column[r] for column in columns if r < len(column)] for r in range(longest)]
+    return Rounds(slots, rounds)
 
 
-def _inner(nests: Sequence[Nest], place: Place) -> list[Place]:
+def _slots(nests: Sequence[Nest]) -> dict[SSAValue, int]:
+    return {value: i for i, value in enumerate(v for nest in nests for v in nest.values)}
+
+
+def _inner(nests: Sequence[Nest], around: Place, slots: dict[SSAValue, int]) -> list[Place]:
     """The places of the iterations of the loops inside, from one place around them."""
     if not nests:
-        return [place]
-    nest = nests[0]
-    return [
-        inner
-        for index in tile_order(nest.counts(place), nest.strip)
-        for inner in _inner(nests[1:], nest.at(index, place))
-    ]
+        return [around]
+    inside = [around + place for place in nests[0].places(around, slots)]
+    if len(nests) == 1:
+        return inside
+    return [inner for place in inside for inner in _inner(nests[1:], place, slots)]
 
 
 def base_of(value: SSAValue) -> Index:
@@ -137,17 +217,3 @@ def sources(value: SSAValue) -> list[SSAValue]:
         parts = list(value.owner.operands)
     inner = [part for part in parts if isinstance(part, SSAValue)]
     return [value, *(found for part in inner for found in sources(part))]
-
-
-def number(index: Index, place: Place) -> int:
-    """The value of an index; one that no output tile decides counts as what it starts from."""
-    if isinstance(index, int):
-        return index
-    found = place.get(index)
-    if found is not None:
-        return found
-    owner = index.owner
-    if not isinstance(owner, AffineOp):
-        return number(base_of(index), place)
-    terms = zip(owner.factors, owner.operands, strict=True)
-    return owner.constant + sum(factor * number(value, place) for factor, value in terms)

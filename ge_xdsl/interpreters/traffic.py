@@ -12,7 +12,6 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
-from typing import TypeAlias
 
 from xdsl.ir import Block, Operation, SSAValue
 
@@ -21,7 +20,7 @@ from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
-from ge_xdsl.interpreters.rounds import Place, all_rounds, first_round, number, sources, tile_loops
+from ge_xdsl.interpreters.rounds import Read, Rounds, all_rounds, first_round, sources, tile_loops
 from ge_xdsl.targets import Target
 from ge_xdsl.targets.cost import row_loss
 
@@ -32,8 +31,6 @@ ALWAYS_HELD = 1 / 16
 """What is read again and takes no more than this part of L2 is taken to stay there."""
 MOST_PHASES = 8
 """Rounds that alternate more often than this count as alike."""
-
-Key: TypeAlias = tuple[int, ...]
 
 
 @dataclass(slots=True)
@@ -242,28 +239,30 @@ def _follow(
     around = tile_loops(loop)
     simple = len(around) < 2 and not any(_sums(op) for use in uses for op in use.ops)
     tiles = prod(_counts(loop)) if loop is not None else 1
-    rounds: list[list[Place]] = []
+    rounds: Rounds | None = None
     if not simple and tiles <= MOST_TILES:
         rounds = all_rounds(around, cores)
-        tiles = sum(len(part) for part in rounds)
+        tiles = sum(len(part) for part in rounds.places)
     for use in uses:
         use.indices = tuple(
             dict.fromkeys(v for op in use.ops for v in op.offsets if isinstance(v, SSAValue))
         )
         size = tile_of(use.value).size * _distinct(use.value)
-        use.keys = len({_key(use, p) for part in rounds for p in part}) if rounds else 0
-        use.keys = use.keys or (_panels(use, loop) if loop is not None else 1)
+        if rounds:
+            key = rounds.reader(use.indices)
+            use.keys = len({k for part in rounds.places for k in map(key, part)})
+        else:
+            use.keys = _panels(use, loop) if loop is not None else 1
         use.bytes = size / use.keys
         use.moved = use.bytes * tiles
         use.missed = use.bytes * use.keys
     reads = [use for use in uses if not use.writes]
-    first: list[Place] = [{}]
-    if loop is not None:
-        first = rounds[0] if rounds else first_round(loop, cores)
+    begun = rounds or (first_round(loop, cores) if loop is not None else all_rounds((), cores))
+    first = begun.places[0]
     for use in reads:
         if _inside(use):  # each core has its own
             continue
-        use.sharers = len(first) / max(1, len({_key(use, place) for place in first}))
+        use.sharers = len(first) / max(1, len(set(map(begun.reader(use.indices), first))))
     capacity = target.l2 * target.l2_usable
     again = sum(use.missed for use in reads if use.missed < use.moved)
     if tiles > MOST_TILES or again <= capacity * ALWAYS_HELD:
@@ -287,35 +286,44 @@ def _parts(uses: Sequence[_Use]) -> list[_Part]:
     return found if 1 < len(found) <= MOST_PHASES else [_Part(0, uses)]
 
 
-def _evict(
-    uses: Sequence[_Use], rounds: Sequence[Sequence[Place]], capacity: float, beside: float
-) -> None:
+def _evict(uses: Sequence[_Use], rounds: Rounds, capacity: float, beside: float) -> None:
     """Count the bytes that miss: the panel was not used since so many others that L2 is full.
 
     `beside` bytes come to L2 from elsewhere, as many in each round.
     """
-    cache: OrderedDict[tuple[int, Key], float] = OrderedDict()
+    cache: OrderedDict[int, float] = OrderedDict()
     held = 0.0
     for use in uses:
         use.missed = 0.0 if not use.writes else use.missed
-    for r, places in enumerate(rounds):
-        for i, use in enumerate(uses):
+    panels = [_panel_numbers(i, use, rounds, len(uses)) for i, use in enumerate(uses)]
+    for r in range(len(rounds.places)):
+        for use, numbers in zip(uses, panels, strict=True):
             new = 0
-            for key in dict.fromkeys([_key(use, place) for place in places]):
-                if (i, key) in cache:
-                    cache.move_to_end((i, key))
+            for panel in numbers[r]:
+                if panel in cache:
+                    cache.move_to_end(panel)
                     continue
                 new += 1
                 if not use.bypass:
-                    cache[i, key] = use.bytes
+                    cache[panel] = use.bytes
                     held += use.bytes
             use.each.append(0.0 if use.writes else new * use.bytes)
             use.missed += use.each[-1]
         if beside:
-            cache[-1, (r,)] = beside / len(rounds)
-            held += beside / len(rounds)
+            cache[-1 - r] = beside / len(rounds.places)
+            held += beside / len(rounds.places)
         while held > capacity and len(cache) > 1:
             held -= cache.popitem(last=False)[1]
+
+
+def _panel_numbers(first: int, use: _Use, rounds: Rounds, step: int) -> list[list[int]]:
+    """The panels of a use that each round needs, by numbers that no other use has."""
+    key: Read = rounds.reader(use.indices)
+    known: dict[object, int] = {}
+    return [
+        [known.setdefault(k, len(known) * step + first) for k in dict.fromkeys(map(key, part))]
+        for part in rounds.places
+    ]
 
 
 def _sums(op: Instruction) -> bool:
@@ -335,11 +343,6 @@ def _panels(use: _Use, loop: ForOp) -> int:
     dims = {origins[v] for index in use.indices for v in sources(index) if v in origins}
     counts = _counts(loop)
     return prod(counts[dim] for dim in dims)
-
-
-def _key(use: _Use, place: Place) -> Key:
-    """Which panel of a use an output tile needs."""
-    return tuple([place[v] if v in place else number(v, place) for v in use.indices])
 
 
 def is_unaligned(op: Instruction, line: int) -> bool:
