@@ -77,6 +77,7 @@ AddRmsNormQuant | c4_zero | zero_points2: 7xi32 | zero_points2 is 7, expected th
 of 2x8
 AddRmsNormQuant | c5 | ; dst_type=4 | dst_type is 4, expected 2 (DT_INT8), 35 (DT_FLOAT8_E5M2) or \
 36 (DT_FLOAT8_E4M3FN)
+AddRmsNormQuant | c6 | ; axis=1 | axis is 1, expected -1
 AddRmsNormDynamicQuant AddRmsNormDynamicQuantV2 | c4 | smooth_scale1: 7xf32 | smooth_scale1 is 7, \
 expected the last dimensions of 2x8
 AddRmsNormDynamicQuant AddRmsNormDynamicQuantV2 | c4_first | smooth_scale2: 8xf32 | smooth_scale1 \
@@ -122,6 +123,8 @@ c1 | x: 3xf32 | x is 3, expected rank 2 or more
 BNInfer BNTrainingUpdate BN3DTrainingUpdate BNTrainingUpdateV2 BNTrainingUpdateV3 | c2 | scale: \
 4xf32 | scale is 4, expected 3
 BNInferenceD | c2 | b: 4xf32 | b is 4, expected 3
+BNInferenceD | c3 | ; use_global_stats=False | use_global_stats is false, expected true: mean is \
+given
 BatchNorm3D | c1 | ; data_format="NCHW" | data_format is 'NCHW', expected NDHWC or NCDHW
 BatchNorm3D | c2 | x: 2x3x4xf32 | x is 2x3x4, expected rank 5
 BatchNorm3D | c3 | offset: 4xf32 | offset is 4, expected 3

@@ -233,6 +233,10 @@ CASES = {
         "ge.BNInference(<1x3xf32>, <3xf32>, <3xf32>, <2xf32>)",
         "momentum is 2, expected one element",
     ),
+    "bn_inference_c4": (
+        "ge.BNInference(<1x3xf32>, <3xf32>, <3xf32>, <1xf32>) {use_global_stats = false}",
+        "use_global_stats is false, expected true: mean is given",
+    ),
 }
 
 MANY = {

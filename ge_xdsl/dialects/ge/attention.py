@@ -141,11 +141,12 @@ class PromptFlashAttentionOp(_Inference):
     <= j <= i + Skv - Sq + next_tokens. The lengths cut Sq and Skv per item; rows beyond are 0. Key
     heads (num_key_value_heads, 0 for as many) divide the query's. That pse_shift comes after the
     scale is unconfirmed. Layouts with T have the items one after another, and the lengths say where
-    each ends. The quantised forms have no value here. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
-    BNSD_BSND, TND or NTD_TND. C2: query, key and value are of one type, a float or i8. C3: their
-    heads, batches, sequences and head lengths fit. C4: atten_mask and pse_shift broadcast to [B, N,
-    Sq, Skv] (atten_mask for sparse modes 0 and 1, both but in layouts with T). C5: lengths are i32
-    or i64, one or one per item. C6: sparse_mode is 0 to 4.
+    each ends. The quantised forms have no value here. inner_precise has no effect: sums are in f32.
+    C1: input_layout is BSH, BSND, BNSD, NSD, SH, BNSD_BSND, TND or NTD_TND. C2: query, key and
+    value are of one type, a float or i8. C3: their heads, batches, sequences and head lengths fit.
+    C4: atten_mask and pse_shift broadcast to [B, N, Sq, Skv] (atten_mask for sparse modes 0 and 1,
+    both but in layouts with T). C5: lengths are i32 or i64, one or one per item. C6: sparse_mode is
+    0 to 4.
     """
 
     name = "ge.PromptFlashAttention"
@@ -227,10 +228,11 @@ class IncreFlashAttentionOp(_Inference):
     One query per item (Sq = 1). key and value are one tensor each, or list one per item. atten_mask
     hides, actual_seq_lengths cuts the keys per item. Key heads (num_key_value_heads, 0 for as many)
     divide the query's. That pse_shift comes after the scale is unconfirmed. Quantised keys, paged
-    keys (block_table) and kv_padding_size have no value here. C1: input_layout is BSH, BSND, BNSD,
-    NSD or SH. C2: query is a float or i8. C3: heads, batches, sequences and head lengths fit, as
-    many keys as values, one or one per item. C4: Sq is 1. C5: atten_mask and pse_shift broadcast to
-    [B, N, 1, Skv]. C6: lengths are i32 or i64, one or one per item.
+    keys (block_table) and kv_padding_size have no value here. So block_size, which belongs to paged
+    keys, has no effect, nor has inner_precise: sums are in f32. C1: input_layout is BSH, BSND,
+    BNSD, NSD or SH. C2: query is a float or i8. C3: heads, batches, sequences and head lengths fit,
+    as many keys as values, one or one per item. C4: Sq is 1. C5: atten_mask and pse_shift broadcast
+    to [B, N, 1, Skv]. C6: lengths are i32 or i64, one or one per item.
     """
 
     name = "ge.IncreFlashAttention"
@@ -297,7 +299,9 @@ class FusedInferAttentionScoreOp(_Inference):
     Sparse modes, lengths and key heads as in PromptFlashAttention; key and value are one tensor
     each, or list one per item. With softmax_lse_flag softmax_lse (f32) is ln(sum of e^score) of
     each row as [B, N, Sq, 1] ([T, N, 1]), which is unconfirmed, else it is empty. The operands
-    after actual_seq_lengths_kv have no value here. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
+    after actual_seq_lengths_kv have no value here. So block_size, antiquant_mode,
+    key_antiquant_mode, value_antiquant_mode and query_quant_mode, which belong to them, have no
+    effect, nor has inner_precise: sums are in f32. C1: input_layout is BSH, BSND, BNSD, NSD, SH,
     BNSD_BSND, TND, TND_NTD, NTD_TND, or BNSD, BSND or BSH with _NBSD. C2: query is a float or i8.
     C3: heads, batches, sequences and head lengths fit, as many keys as values, one or one per item.
     C4: atten_mask and pse_shift broadcast to [B, N, Sq, Skv] (atten_mask for sparse modes 0 and 1).

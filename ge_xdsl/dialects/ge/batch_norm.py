@@ -103,8 +103,9 @@ class BNInferenceDOp(GeOp):
     """y = (x + mean) * variance * scale + b per channel.
 
     mean and variance are prepared: minus the scaled mean, and one over the root of the scaled
-    variance; momentum and epsilon are not used. C1: x has rank >= 2. C2: mean, variance, scale and
-    b have one number per channel.
+    variance; momentum and epsilon are not used. mode has no effect: it is Caffe's choice of a
+    kernel. C1: x has rank >= 2. C2: mean, variance, scale and b have one number per channel. C3:
+    use_global_stats is true.
     """
 
     name = "ge.BNInferenceD"
@@ -131,6 +132,8 @@ class BNInferenceDOp(GeOp):
         b: Tensor | None,
     ) -> Tensor:
         check_parameters(x, mean=mean, variance=variance, scale=scale, b=b)  # C1 C2
+        if not self.use_global_stats:  # C3
+            raise VerifyException("use_global_stats is false, expected true: mean is given")
         return x
 
     def evaluate(

@@ -221,7 +221,8 @@ class YoloBoxesEncodeOp(GeOp):
 
         clamp((gcx - acx) / stride + 0.5, e, 1 - e), the same in y, ln(max(gw / aw, e)), in h
 
-    with e = 1e-6. C1: both are [N, 4], stride [N]. C2: one element type, stride i32.
+    with e = 1e-6. performance_mode has no effect: it allows a coarser logarithm. C1: both are [N,
+    4], stride [N]. C2: one element type, stride i32.
     """
 
     name = "ge.YoloBoxesEncode"

@@ -45,7 +45,8 @@ class _Collective(GeOp):
 class HcomAllReduceOp(_Collective):
     """y = x reduced over the devices of the group; x itself for a group of one
 
-    C1: reduction is sum, prod, max or min.
+    fusion and fusion_id have no effect: they steer which calls a device joins. C1: reduction is
+    sum, prod, max or min.
     """
 
     name = "ge.HcomAllReduce"
@@ -68,7 +69,8 @@ class HcomAllReduceOp(_Collective):
 class HcomReduceOp(_Collective):
     """y = x reduced over the devices, on device root_rank; x itself for a group of one
 
-    C1: reduction is sum, prod, max or min.
+    fusion and fusion_id have no effect: they steer which calls a device joins. C1: reduction is
+    sum, prod, max or min.
     """
 
     name = "ge.HcomReduce"
@@ -104,7 +106,8 @@ class _Ranked(_Collective):
 class HcomAllGatherOp(_Ranked):
     """y = the x of all rank_size devices one after the other in dimension 0
 
-    C1: rank_size is at least 1. C2: x has rank >= 1.
+    group, fusion and fusion_id have no effect: they steer which calls a device joins. C1: rank_size
+    is at least 1. C2: x has rank >= 1.
     """
 
     name = "ge.HcomAllGather"
@@ -130,8 +133,9 @@ class HcomAllGatherOp(_Ranked):
 class HcomReduceScatterOp(_Ranked):
     """y = this device's part of x reduced over rank_size devices, parts along dimension 0
 
-    C1: rank_size is at least 1. C2: x has rank >= 1. C3: reduction is sum, prod, max or min. C4:
-    rank_size divides dimension 0.
+    group, fusion and fusion_id have no effect: they steer which calls a device joins. C1: rank_size
+    is at least 1. C2: x has rank >= 1. C3: reduction is sum, prod, max or min. C4: rank_size
+    divides dimension 0.
     """
 
     name = "ge.HcomReduceScatter"
@@ -162,7 +166,8 @@ class HcomReduceScatterOp(_Ranked):
 class HcomBroadcastOp(_Collective):
     """y[k] = x[k] of device root_rank; x itself for a group of one
 
-    C1: there are as many y as x.
+    fusion and fusion_id have no effect: they steer which calls a device joins. C1: there are as
+    many y as x.
     """
 
     name = "ge.HcomBroadcast"

@@ -85,6 +85,7 @@ class Conv2DV2Op(_PadMode):
     """Conv2D whose padding is pad_mode: SPECIFIC takes pads, SAME, SAME_UPPER, SAME_LOWER, VALID.
 
     The other constraints are those of Conv2D; groups stand as they are. C11: pad_mode is known.
+    enable_hf32 allows coarser products, which are not modelled.
     """
 
     name = "ge.Conv2DV2"
@@ -109,8 +110,8 @@ class Conv2DV2Op(_PadMode):
 class Conv3DV2Op(_PadMode):
     """Conv3D whose padding is pad_mode, in floats; groups stand as they are.
 
-    The other constraints are those of Conv3D. C11: pad_mode is known. C12: no scale and no
-    offset, which belong to quantised operands.
+    The other constraints are those of Conv3D. C11: pad_mode is known. C12: no scale and no offset,
+    which belong to quantised operands. enable_hf32 allows coarser products, which are not modelled.
     """
 
     name = "ge.Conv3DV2"
@@ -159,12 +160,13 @@ class ExtendConv2DOp(_PadMode):
     """Conv2D and requantisation: y0 = convert(relu0((conv(x, filter) + bias) * scale0)).
 
     scale0 holds 64-bit words whose low 32 bits are the f32 scale, one or one per channel;
-    enable_relu0 cuts at 0; the result is rounded to nearest even and saturated to dtype0 (a GE
-    type number, -1 for the type of x). y1 repeats y0 in type and value, since dual_output is
-    refused. pad_mode and groups are Conv2DV2's, as are the other constraints. C11: pad_mode is
-    known. C12: scale0 has one entry or one per channel. C13: dual_output is false and scale1
-    missing. C14: round_mode is rint. C15: no relu_weight and no clip_value: they have no effect.
-    C16: dtype0 is -1 or the number of f32, f16, i8 or bf16.
+    enable_relu0 cuts at 0; the result is rounded to nearest even and saturated to dtype0 (a GE type
+    number, -1 for the type of x). y1 repeats y0 in type and value, since dual_output is refused.
+    pad_mode and groups are Conv2DV2's, as are the other constraints. C11: pad_mode is known. C12:
+    scale0 has one entry or one per channel. C13: dual_output is false and scale1 missing. C14:
+    round_mode is rint. C15: no relu_weight and no clip_value: they have no effect. C16: dtype0 is
+    -1 or the number of f32, f16, i8 or bf16. So enable_relu1 and dtype1, which belong to the second
+    output, have no effect, nor has enable_hf32, which allows coarser products.
     """
 
     name = "ge.ExtendConv2D"

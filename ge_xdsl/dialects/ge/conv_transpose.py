@@ -24,7 +24,7 @@ from ge_xdsl.dialects.ge.operands import (
 )
 from ge_xdsl.dialects.ge.prototype import decode
 from ge_xdsl.dialects.ge.shapes import merge_dim, multiply_dims
-from ge_xdsl.dialects.ge.types import DYNAMIC, Tensor, tensor_of
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, tensor_of
 from ge_xdsl.dialects.ge.windows import Window, channels_as, channels_first, spatial_axes
 
 if TYPE_CHECKING:
@@ -398,9 +398,11 @@ class Transposed(Adjoint):
         return y
 
 
-def _refuse_offset(offset_w: Tensor | None) -> None:
+def _refuse_offsets(x: Tensor, offset_w: Tensor | None, offset_x: int) -> None:
     if offset_w is not None:
         raise VerifyException("offset_w is given, expected none: GE reserves it")
+    if offset_x and x.dtype is DataType.DT_INT8:
+        raise VerifyException(f"offset_x is {offset_x}, expected 0 for DT_INT8")
 
 
 class _Transpose(Transposed):
@@ -426,7 +428,7 @@ class _Transpose(Transposed):
         bias: Tensor | None,
         offset_w: Tensor | None,
     ) -> Tensor:
-        _refuse_offset(offset_w)  # C12
+        _refuse_offsets(x, offset_w, self.offset_x)  # C12
         return self.infer_dx(x, filter, size_of(self, input_size), "x", bias)
 
     def evaluate(
@@ -447,16 +449,16 @@ class Conv2DTransposeOp(_Transpose):
         y[n, c, i*sh + u*dh - top, j*sw + v*dw - left] += x[n, o, i, j] * filter[o, c, u, v]
 
     filter is the one of the Conv2D: its output channels are the channels of x, its depth times
-    groups those of y. y is input_size; where input_size is 0 it is s*(h-1) + output_padding +
-    span - pads (spatial), the batch of x, filter depth * groups. The node attribute
-    `output_shape` raises the spatial sizes, `padding` and `auto_pad` replace pads (SAME gives s*h).
-    i8 operands give i32. C1: data_format is NCHW or NHWC. C2: strides, dilations and pads have 4
-    entries. C3: strides and dilations are positive and 1 for N and C, pads not negative. C4: x
-    and filter have rank 4. C5: one element type. C6: x has filter's output channels. C7: groups
-    divide these. C8: bias has one entry per channel of y. C9: input_size has 4 entries, no
-    negative one, spatial ones all positive or all 0, batch and channels that fit. C10: a
-    convolution of y has as many windows as x, y is not empty, output_shape no smaller. C11:
-    output_padding has 4 entries, none negative, 0 for N and C. C12: no offset_w.
+    groups those of y. y is input_size; where input_size is 0 it is s*(h-1) + output_padding + span
+    - pads (spatial), the batch of x, filter depth * groups. The node attribute `output_shape`
+    raises the spatial sizes, `padding` and `auto_pad` replace pads (SAME gives s*h). i8 operands
+    give i32. C1: data_format is NCHW or NHWC. C2: strides, dilations and pads have 4 entries. C3:
+    strides and dilations are positive and 1 for N and C, pads not negative. C4: x and filter have
+    rank 4. C5: one element type. C6: x has filter's output channels. C7: groups divide these. C8:
+    bias has one entry per channel of y. C9: input_size has 4 entries, no negative one, spatial ones
+    all positive or all 0, batch and channels that fit. C10: a convolution of y has as many windows
+    as x, y is not empty, output_shape no smaller. C11: output_padding has 4 entries, none negative,
+    0 for N and C. C12: no offset_w, and offset_x 0 for i8 (floats ignore it).
     """
 
     name = "ge.Conv2DTranspose"
@@ -465,12 +467,13 @@ class Conv2DTransposeOp(_Transpose):
 class Conv3DTransposeOp(_Transpose):
     """Conv2DTranspose over three spatial dimensions.
 
-    C1: data_format is NDHWC or NCDHW. C2: strides and dilations have 5 entries, pads 6. C3:
-    strides and dilations are positive and 1 for N and C, pads not negative. C4: x and filter have
-    rank 5. C5: one element type. C6: x has filter's output channels. C7: groups divide these. C8:
-    bias has one entry per channel of y. C9: input_size has 5 entries, no negative one, spatial
-    ones all positive or all 0, batch and channels that fit. C10: a convolution of y has as many
-    windows as x. C11: output_padding has 5 entries, none negative, 0 for N and C. C12: no offset_w.
+    C1: data_format is NDHWC or NCDHW. C2: strides and dilations have 5 entries, pads 6. C3: strides
+    and dilations are positive and 1 for N and C, pads not negative. C4: x and filter have rank 5.
+    C5: one element type. C6: x has filter's output channels. C7: groups divide these. C8: bias has
+    one entry per channel of y. C9: input_size has 5 entries, no negative one, spatial ones all
+    positive or all 0, batch and channels that fit. C10: a convolution of y has as many windows as
+    x. C11: output_padding has 5 entries, none negative, 0 for N and C. C12: no offset_w, and
+    offset_x 0 for i8 (floats ignore it).
     """
 
     name = "ge.Conv3DTranspose"
@@ -484,7 +487,8 @@ class Conv3DTransposeOp(_Transpose):
 class Conv3DTransposeV2Op(Conv3DTransposeOp):
     """Conv3DTranspose, whose other constraints hold; enable_hf32 changes no value here.
 
-    C1: data_format is NDHWC or NCDHW. C11: output_padding has 5 entries. C12: no offset_w.
+    C1: data_format is NDHWC or NCDHW. C11: output_padding has 5 entries. C12: no offset_w, and
+    offset_x 0 for i8 (floats ignore it).
     """
 
     name = "ge.Conv3DTransposeV2"
@@ -510,7 +514,7 @@ class _TransposeD(Transposed):
     def infer(
         self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
     ) -> Tensor:
-        _refuse_offset(offset_w)  # C12
+        _refuse_offsets(x, offset_w, self.offset_x)  # C12
         return self.infer_dx(x, filter, self.input_size, "x", bias)
 
     def evaluate(
@@ -523,8 +527,9 @@ class _TransposeD(Transposed):
 class Conv2DTransposeDOp(_TransposeD):
     """Conv2DTranspose with input_size as an attribute, whose other constraints hold.
 
-    C1: data_format is NCHW or NHWC. C9: input_size has 4 entries, no negative one, spatial ones
-    all positive or all 0. C11: output_padding has 4 entries. C12: no offset_w.
+    C1: data_format is NCHW or NHWC. C9: input_size has 4 entries, no negative one, spatial ones all
+    positive or all 0. C11: output_padding has 4 entries. C12: no offset_w, and offset_x 0 for i8
+    (floats ignore it).
     """
 
     name = "ge.Conv2DTransposeD"
@@ -534,7 +539,8 @@ class Conv3DTransposeDOp(_TransposeD):
     """Conv3DTranspose with input_size as an attribute, whose other constraints hold.
 
     C1: data_format is NDHWC or NCDHW. C9: input_size has 5 entries, no negative one, spatial ones
-    all positive or all 0. C11: output_padding has 5 entries. C12: no offset_w.
+    all positive or all 0. C11: output_padding has 5 entries. C12: no offset_w, and offset_x 0 for
+    i8 (floats ignore it).
     """
 
     name = "ge.Conv3DTransposeD"
@@ -549,10 +555,10 @@ class DeconvolutionOp(Transposed):
     """Caffe's deconvolution: Conv2DTranspose in NCHW with a computed size and strides [h, w].
 
     y = [N, filter depth * groups, s*(h-1) + span - pads, ...]. i8 operands give i32. C1:
-    data_format is NCHW. C2: strides have 2 entries, dilations and pads 4. C3: strides and
-    dilations are positive, pads not negative. C4: x and filter have rank 4. C5: one element type.
-    C6: x has filter's output channels. C7: groups divide these. C8: bias has one entry per
-    channel of y. C10: y is not empty. C12: no offset_w.
+    data_format is NCHW. C2: strides have 2 entries, dilations and pads 4. C3: strides and dilations
+    are positive, pads not negative. C4: x and filter have rank 4. C5: one element type. C6: x has
+    filter's output channels. C7: groups divide these. C8: bias has one entry per channel of y. C10:
+    y is not empty. C12: no offset_w, and offset_x 0 for i8 (floats ignore it).
     """
 
     name = "ge.Deconvolution"
@@ -580,7 +586,7 @@ class DeconvolutionOp(Transposed):
     def infer(
         self, x: Tensor, filter: Tensor, bias: Tensor | None, offset_w: Tensor | None
     ) -> Tensor:
-        _refuse_offset(offset_w)  # C12
+        _refuse_offsets(x, offset_w, self.offset_x)  # C12
         return self.infer_dx(x, filter, (0, 0, 0, 0), "x", bias)
 
     def evaluate(

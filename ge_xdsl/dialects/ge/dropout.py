@@ -45,7 +45,10 @@ def check_mask(tensor: Tensor, name: str = "mask") -> None:
 
 
 class DropoutOp(FloatUnary):
-    """y = x: what dropout is at inference."""
+    """y = x: what dropout is at inference.
+
+    The attributes dropout_ratio, scale_train, alpha and beta are for training and have no effect.
+    """
 
     name = "ge.Dropout"
 
@@ -317,10 +320,11 @@ class MaskedScaleOp(GeOp):
 class MaskedSoftmaxWithRelPosBiasOp(GeOp):
     """y = softmax over the last dimension of x * scale_value + atten_mask + relative_pos_bias
 
-    x is [B, W, N, S1, S2] or [B * W, N, S1, S2], atten_mask [W, S1, S2] and relative_pos_bias
-    [N, S1, S2], both with dimensions of 1 anywhere before S1. C1: all operands are floating-point
-    tensors of one element type. C2: x has rank 4 or 5. C3: the dimensions of atten_mask but 1 are
-    W, S1 and S2. C4: those of relative_pos_bias are N, S1 and S2.
+    x is [B, W, N, S1, S2] or [B * W, N, S1, S2], atten_mask [W, S1, S2] and relative_pos_bias [N,
+    S1, S2], both with dimensions of 1 anywhere before S1. inner_precision_mode has no effect: sums
+    are in f32. C1: all operands are floating-point tensors of one element type. C2: x has rank 4 or
+    5. C3: the dimensions of atten_mask but 1 are W, S1 and S2. C4: those of relative_pos_bias are
+    N, S1 and S2.
     """
 
     name = "ge.MaskedSoftmaxWithRelPosBias"

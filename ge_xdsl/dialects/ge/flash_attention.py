@@ -57,14 +57,15 @@ class FlashAttentionScoreOp(GeOp):
     and 3 make the shift themselves and have no value here. drop_mask has a bit per score, lowest
     first, 1 to keep. softmax_max and softmax_sum (f32) are those of each row, eight times;
     softmax_out is empty. Key heads may divide the query's. Layout TND has the items one after
-    another, ending where actual_seq_qlen and actual_seq_kvlen say; other layouts ignore those.
-    The oldest form of the op ends with atten_mask and has neither sparse_mode nor pse_type. C1:
-    input_layout is BSH, SBH, BSND, BNSD or TND. C2: query, key and value are floating-point
-    tensors of one element type. C3: their heads, batches, sequences and head lengths fit. C4:
-    atten_mask (in sparse modes 0 and 1) and real_shift broadcast to [B, N, Sq, Skv]. C5: no
-    padding_mask. C6: keep_prob is above 0 and at most 1. C7: sparse_mode is 0 to 8, pse_type 0 to
-    3. C8: TND goes with actual_seq_qlen and actual_seq_kvlen, i32 or i64 of rank 1. C9: sparse
-    modes 5 and 6 go with prefix, i32 or i64, one or one per item.
+    another, ending where actual_seq_qlen and actual_seq_kvlen say; other layouts ignore those. The
+    oldest form of the op ends with atten_mask and has neither sparse_mode nor pse_type. is_flash
+    and inner_precise have no effect: sums are in f32 whatever the kernel. C1: input_layout is BSH,
+    SBH, BSND, BNSD or TND. C2: query, key and value are floating-point tensors of one element type.
+    C3: their heads, batches, sequences and head lengths fit. C4: atten_mask (in sparse modes 0 and
+    1) and real_shift broadcast to [B, N, Sq, Skv]. C5: no padding_mask. C6: keep_prob is above 0
+    and at most 1. C7: sparse_mode is 0 to 8, pse_type 0 to 3. C8: TND goes with actual_seq_qlen and
+    actual_seq_kvlen, i32 or i64 of rank 1. C9: sparse modes 5 and 6 go with prefix, i32 or i64, one
+    or one per item.
     """
 
     name = "ge.FlashAttentionScore"

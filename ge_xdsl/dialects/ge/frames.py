@@ -114,7 +114,10 @@ class _Same(GeOp):
 
 
 class EnterOp(_Same):
-    """y = x inside the loop frame_name"""
+    """y = x inside the loop frame_name
+
+    is_constant has no effect: a value that no iteration changes stays as it is.
+    """
 
     name = "ge.Enter"
 

@@ -140,10 +140,10 @@ class FusedMatMulOp(Matrices):
     """y = f(op(x1) @ op(x2) + bias), op swaps under transpose_x1/x2, f is fused_op_type
 
     f is nothing (''), add or mul with x3, relu, gelu_tanh, gelu_erf, or 16cast32, which gives f32;
-    their value semantics beyond the names is unconfirmed. C1: x1 and x2 have rank 1 or 2. C2: the
-    inner dimensions are equal. C3: one element type. C4: bias is one row of y's length. C5:
-    fused_op_type is one of these. C6: x3 comes with add and mul only, in the shape of y. C7:
-    enable_hf32 is false.
+    their value semantics beyond the names is unconfirmed. inner_precise has no effect: sums are in
+    f32. C1: x1 and x2 have rank 1 or 2. C2: the inner dimensions are equal. C3: one element type.
+    C4: bias is one row of y's length. C5: fused_op_type is one of these. C6: x3 comes with add and
+    mul only, in the shape of y. C7: enable_hf32 is false.
     """
 
     name = "ge.FusedMatMul"

@@ -96,13 +96,14 @@ class GroupedMatmulOp(GeOp):
     per_token_scale + offset, with antiquant_scale w is (w + antiquant_offset) * antiquant_scale;
     scales are one list entry per group or [E, N]. act_type then applies relu (1), gelu by tanh (2),
     fast_gelu (4) or silu (5). For i8 x dtype chooses that of y: -1 i8, 0 f16, 1 bf16, 2 i32 (which
-    takes no scale), 3 f32. The oldest form of the op has no per_token_scale. C1: group_type is -1,
-    0 or 2. C2: split_item is 0 or 1 for group_type -1, else 2 or 3. C3: there are as many x as
-    weights for several x. C4: inner dimensions are equal. C5: group_list is i32 or i64 of rank 1 (2
-    for group_list_type 2), and given when one x is split. C6: x and weight have one element type
-    unless quantised. C7: transpose_x goes with group_type 2. C8: bias, scale, offset and antiquant
-    lists have as many tensors as weight, one or none. C9: group_list_type is 0, 1 or 2. C10:
-    act_type is 0, 1, 2, 4 or 5.
+    takes no scale), 3 f32. The oldest form of the op has no per_token_scale. tuning_config has no
+    effect: it guides a device's tiles. C1: group_type is -1, 0 or 2. C2: split_item is 0 or 1 for
+    group_type -1, else 2 or 3. C3: there are as many x as weights for several x. C4: inner
+    dimensions are equal. C5: group_list is i32 or i64 of rank 1 (2 for group_list_type 2), and
+    given when one x is split. C6: x and weight have one element type unless quantised. C7:
+    transpose_x goes with group_type 2. C8: bias, scale, offset and antiquant lists have as many
+    tensors as weight, one or none. C9: group_list_type is 0, 1 or 2. C10: act_type is 0, 1, 2, 4 or
+    5.
     """
 
     name = "ge.GroupedMatmul"
@@ -297,11 +298,11 @@ class FFNOp(GeOp):
     bias2) * deq_scale2; with antiquant operands each weight is (weight + antiquant_offset) *
     antiquant_scale. With expert_tokens (rows per expert, or their ends under tokens_index_flag) the
     weights, biases and scales have one entry per expert first, and rows after the last expert give
-    0. y has the type of x; for i8 bf16 when output_dtype is 1, else f16. gelu goes by tanh. C1: x
-    has rank >= 2. C2: activation is fastgelu, gelu, relu, silu, geglu, swiglu or reglu; the last
-    three have no value here. C3: weights have rank 2, or 3 with expert_tokens. C4: inner dimensions
-    are equal, weight2 has the columns of x. C5: expert_tokens is i32 or i64 of rank 1. C6:
-    output_dtype is -1, 0 or 1.
+    0. y has the type of x; for i8 bf16 when output_dtype is 1, else f16. gelu goes by tanh.
+    inner_precise has no effect: sums are in f32. C1: x has rank >= 2. C2: activation is fastgelu,
+    gelu, relu, silu, geglu, swiglu or reglu; the last three have no value here. C3: weights have
+    rank 2, or 3 with expert_tokens. C4: inner dimensions are equal, weight2 has the columns of x.
+    C5: expert_tokens is i32 or i64 of rank 1. C6: output_dtype is -1, 0 or 1.
     """
 
     name = "ge.FFN"

@@ -256,8 +256,9 @@ class SplitToSequenceOp(GeOp):
 class VariableOp(GeOp):
     """y = the variable, of the type and shape of value, when that is given
 
-    A run has no store of variables, so the value of y is value. C1: x, when given, has the shape
-    and element type of value.
+    A run has no store of variables, so the value of y is value. index, container and shared_name,
+    which say where a run keeps it, have no effect. C1: x, when given, has the shape and element
+    type of value.
     """
 
     name = "ge.Variable"

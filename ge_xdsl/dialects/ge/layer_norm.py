@@ -125,8 +125,9 @@ class AddLayerNormOp(GeOp):
 class InplaceAddLayerNormOp(GeOp):
     """The results x2 = x1 + x2 + bias, x1 = (x2 - mean) * rstd * gamma + beta, mean and rstd.
 
-    The first two take the place of the operands. C1: all operands are floating-point tensors.
-    C2: x1 and x2 have one shape. C3: gamma, beta and bias have their last dimensions.
+    The first two take the place of the operands. additional_output has no effect: the sum always
+    comes. C1: all operands are floating-point tensors. C2: x1 and x2 have one shape. C3: gamma,
+    beta and bias have their last dimensions.
     """
 
     name = "ge.InplaceAddLayerNorm"

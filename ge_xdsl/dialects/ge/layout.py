@@ -104,9 +104,9 @@ class TransDataOp(GeOp):
     Formats are NCHW, NHWC, HWCN and ND without blocks, and NC1HWC0, FRACTAL_Z (both of the first
     three) and FRACTAL_NZ (of any) with blocks; the padding of blocks is 0. A blocked src tells its
     unblocked dimensions by its type's origin shape, else they are unknown until dst's type has
-    them. Subformats have no say. C1: the formats are two of these, at most one with blocks, and one
-    may be made of the other. C2: groups is 1. C3: src has the rank of its format (2 or more for
-    FRACTAL_NZ).
+    them. src_subformat and dst_subformat have no effect. C1: the formats are two of these, at most
+    one with blocks, and one may be made of the other. C2: groups is 1. C3: src has the rank of its
+    format (2 or more for FRACTAL_NZ).
     """
 
     name = "ge.TransData"

@@ -150,13 +150,13 @@ class NonMaxSuppressionV4Op(GeOp):
 class NonMaxSuppressionV6Op(GeOp):
     """ONNX NonMaxSuppression per batch and class: boxes [B, N, 4], scores [B, C, N].
 
-    selected_indices is i32 [K, 3] with rows (batch, class, box), best first within a class, and
-    -1 in the rows that are left; K = B * C * min(max_output_size, N). center_point_box = 0 takes
-    y1, x1, y2, x2 by any diagonal, 1 takes centre x, y, width and height. A box stays when its
-    score exceeds score_threshold (if that is given) and its overlap with each better one that
-    stays is at most iou_threshold (0). C1: boxes are [B, N, 4] and scores [B, C, N]. C2:
-    max_output_size (i32), which must be given, and the thresholds hold one number. C3:
-    max_output_size is not negative. C4: center_point_box is 0 or 1.
+    selected_indices is i32 [K, 3] with rows (batch, class, box), best first within a class, and -1
+    in the rows that are left; K = B * C * min(max_output_size, N). center_point_box = 0 takes y1,
+    x1, y2, x2 by any diagonal, 1 takes centre x, y, width and height. A box stays when its score
+    exceeds score_threshold (if that is given) and its overlap with each better one that stays is at
+    most iou_threshold (0). max_boxes_size has no effect: it only notes K. C1: boxes are [B, N, 4]
+    and scores [B, C, N]. C2: max_output_size (i32), which must be given, and the thresholds hold
+    one number. C3: max_output_size is not negative. C4: center_point_box is 0 or 1.
     """
 
     name = "ge.NonMaxSuppressionV6"

@@ -383,8 +383,9 @@ class CIoUOp(_Distance):
 
     d is the distance of centres, c the diagonal of the hull, v = 4 / pi^2 * (atan(w2 / h2) -
     atan(w1 / h1))^2, a = v / (1 - IoU + v). Boxes are x1, y1, x2, y2, under trans x, y, width,
-    height. 1e-9 is added to what divides. Only is_cross = false has a value. C1: both are
-    floating-point tensors of one element type. C2: both are [4, N]. C3: mode is iou.
+    height. 1e-9 is added to what divides. Only is_cross = false has a value. atan_sub_flag has no
+    effect: it says whether atan_sub is wanted, which always comes. C1: both are floating-point
+    tensors of one element type. C2: both are [4, N]. C3: mode is iou.
     """
 
     name = "ge.CIoU"

@@ -171,8 +171,9 @@ class BatchNormOp(GeOp):
 class BNInferenceOp(GeOp):
     """y = scale * (x - s*mean) / sqrt(s*variance + epsilon) + offset, s = 1/momentum (0 for 0).
 
-    Channels are the second dimension. C1: x has rank >= 2. C2: mean, variance, scale and offset
-    have one number per channel. C3: momentum is one number.
+    Channels are the second dimension. mode has no effect: it is Caffe's choice of a kernel. C1: x
+    has rank >= 2. C2: mean, variance, scale and offset have one number per channel. C3: momentum is
+    one number. C4: use_global_stats is true.
     """
 
     name = "ge.BNInference"
@@ -201,6 +202,8 @@ class BNInferenceOp(GeOp):
     ) -> Tensor:
         if momentum.size() not in (None, 1):  # C3
             raise VerifyException(f"momentum is {shape_text(momentum.shape)}, expected one element")
+        if not self.use_global_stats:  # C4
+            raise VerifyException("use_global_stats is false, expected true: mean is given")
         channels = DYNAMIC
         if x.shape is not None:
             if len(x.shape) < 2:  # C1

@@ -134,13 +134,13 @@ class WeightQuantBatchMatmulV2Op(GeOp):
 
     op swaps the two dimensions under transpose_x/transpose_weight. The sum and the product of the
     weight are each rounded to the type of x, y once. antiquant_scale is one number, one per column
-    of op(weight), or one per column and group of antiquant_group_size rows. With quant_scale,
-    y = round(y * quant_scale + quant_offset) in i8. C1: x is f16 or bf16, weight i8 or i4. C2: x
-    and weight have rank 2, inner dimensions equal. C3: antiquant_scale and antiquant_offset are one
-    number, one per column, or one per column and group. C4: antiquant_scale is a float. C5:
-    antiquant_group_size is 0, or a multiple of 32 below K. C6: dtype is -1 or that of y. C7: bias,
-    quant_scale and quant_offset are one number or one per column, quant_offset comes with
-    quant_scale.
+    of op(weight), or one per column and group of antiquant_group_size rows. With quant_scale, y =
+    round(y * quant_scale + quant_offset) in i8. inner_precise has no effect: sums are in f32. C1: x
+    is f16 or bf16, weight i8 or i4. C2: x and weight have rank 2, inner dimensions equal. C3:
+    antiquant_scale and antiquant_offset are one number, one per column, or one per column and
+    group. C4: antiquant_scale is a float. C5: antiquant_group_size is 0, or a multiple of 32 below
+    K. C6: dtype is -1 or that of y. C7: bias, quant_scale and quant_offset are one number or one
+    per column, quant_offset comes with quant_scale.
     """
 
     name = "ge.WeightQuantBatchMatmulV2"

@@ -229,7 +229,7 @@ class AddRmsNormQuantOp(GeOp):
     With div_mode false the scale multiplies. y2 is zeros in the shape of x without scales2.
     C1: x1, x2 and gamma are floating-point tensors. C2: x1 and x2 have one shape. C3: gamma and
     beta have their last dimensions. C4: scales and zero points have the last dimensions too.
-    C5: dst_type is i8 or an f8.
+    C5: dst_type is i8 or an f8. C6: axis, along which a scale would apply, is -1.
     """
 
     name = "ge.AddRmsNormQuant"
@@ -253,6 +253,8 @@ class AddRmsNormQuantOp(GeOp):
     widens = True
 
     def infer(self, x1: Tensor, x2: Tensor, gamma: Tensor, *rest: Tensor | None) -> Any:
+        if self.axis != -1:  # C6
+            raise VerifyException(f"axis is {self.axis}, expected -1")
         x = infer_sum(x1, x2, gamma)  # C1 C2 C3
         check_suffix(x.shape, rest[4], "beta")  # C3
         names = ("scales1", "scales2", "zero_points1", "zero_points2")

@@ -100,11 +100,12 @@ class DynamicRNNOp(_Lstm):
     x is [T, B, I], w [I + H, 4H], b [4H], init_h and init_c [1, B, H]; every result is [T, B, H],
     output_h in the type of x and the others in that of b; y is output_h. REDIRECTIONAL runs from
     the last time to the first. BIDIRECTIONAL gives [T, B, 2H] states and [2T, B, H] gates but has
-    no value here, nor have seq_length, cell_depth, keep_prob, num_proj and cell_clip >= 0. C1: x
-    has rank 3, w 2, b 1. C2: w has 4H columns and I + H rows (twice that for both directions).
-    C3: b has 4H entries, init_h and init_c are [1, B, H] (twice that for both directions). C4:
-    seq_length holds B i32. C5: gate_order is ijfo or ifjo, cell_type LSTM, time_major true,
-    activation tanh. C6: no peephole weights and no mask.
+    no value here, nor have seq_length, cell_depth, keep_prob, num_proj and cell_clip >= 0.
+    is_training says whether the gates are wanted, they always come. C1: x has rank 3, w 2, b 1. C2:
+    w has 4H columns and I + H rows (twice that for both directions). C3: b has 4H entries, init_h
+    and init_c are [1, B, H] (twice that for both directions). C4: seq_length holds B i32. C5:
+    gate_order is ijfo or ifjo, cell_type LSTM, time_major true, activation tanh. C6: no peephole
+    weights and no mask.
     """
 
     name = "ge.DynamicRNN"
@@ -195,14 +196,16 @@ class DynamicRNNV2Op(_Lstm):
     """DynamicRNN with weights [I, 4H] and [H, 4H], an optional b and masked steps.
 
     A step at or after a sequence's length keeps h and c, and y repeats h there. output_h and
-    output_c are [1, B, H], the states after the last step that ran; y and the gates are
-    [T, B, H]. Types: output_h as x, the others as b, else init_c, else x. recurrent_activation is
-    sigmoid or hard_sigmoid, clip(0.2 x + 0.5, 0, 1); gate_order is ijfo or ifco. REDIRECTIONAL
-    runs backwards; BIDIRECTIONAL has no shape and no value here, and cell_depth, keep_prob,
-    num_proj and cell_clip >= 0 have no value. C1: x has rank 3, the weights 2. C2: weight_input is
-    [I, 4H] and weight_hidden [H, 4H]. C3: b has 4H entries, init_h and init_c are [1, B, H]. C4:
-    seq_length holds B i32. C5: gate_order, recurrent_activation, cell_type LSTM, time_major true
-    and activation tanh. C6: no peephole weights and no mask.
+    output_c are [1, B, H], the states after the last step that ran; y and the gates are [T, B, H].
+    Types: output_h as x, the others as b, else init_c, else x. recurrent_activation is sigmoid or
+    hard_sigmoid, clip(0.2 x + 0.5, 0, 1); gate_order is ijfo or ifco. REDIRECTIONAL runs backwards;
+    BIDIRECTIONAL has no shape and no value here, and cell_depth, keep_prob, num_proj and cell_clip
+    >= 0 have no value. is_training says whether the gates are wanted, they always come; merge_mode
+    is for two directions; stateful has no effect, states come and go by operands. C1: x has rank 3,
+    the weights 2. C2: weight_input is [I, 4H] and weight_hidden [H, 4H]. C3: b has 4H entries,
+    init_h and init_c are [1, B, H]. C4: seq_length holds B i32. C5: gate_order,
+    recurrent_activation, cell_type LSTM, time_major true and activation tanh. C6: no peephole
+    weights and no mask.
     """
 
     name = "ge.DynamicRNNV2"
@@ -300,13 +303,13 @@ class DynamicRNNV2Op(_Lstm):
 class DynamicRNNV3Op(_Lstm):
     """DynamicRNN whose hidden state is projected: h = (sigmoid(o) * tanh(c)) @ project.
 
-    x is [T, B, I], project [H, P], w [I + P, 4H] in the columns i, j, f, o, init_h [1, B, P];
-    y and output_h are [T, B, P], the others [T, B, H]. Without project, P is H and h is not
-    projected. real_mask, seq_length, BIDIRECTIONAL, cell_depth, keep_prob, num_proj and cell_clip
-    >= 0 have no value here. C1: x has rank 3, w 2, b 1. C2: w has 4H columns and I + P rows, for
-    one direction. C3: b has 4H entries, init_h is [1, B, P], init_c [1, B, H]. C4: project is
-    [H, P]. C5: cell_type is LSTM, time_major true, activation tanh. C6: no peephole weights and
-    no mask.
+    x is [T, B, I], project [H, P], w [I + P, 4H] in the columns i, j, f, o, init_h [1, B, P]; y and
+    output_h are [T, B, P], the others [T, B, H]. Without project, P is H and h is not projected.
+    real_mask, seq_length, BIDIRECTIONAL, cell_depth, keep_prob, num_proj and cell_clip >= 0 have no
+    value here. is_training says whether the gates are wanted, they always come. C1: x has rank 3, w
+    2, b 1. C2: w has 4H columns and I + P rows, for one direction. C3: b has 4H entries, init_h is
+    [1, B, P], init_c [1, B, H]. C4: project is [H, P]. C5: cell_type is LSTM, time_major true,
+    activation tanh. C6: no peephole weights and no mask.
     """
 
     name = "ge.DynamicRNNV3"

@@ -115,14 +115,14 @@ class DynamicGRUV2Op(_Gru):
         z = sigmoid(xz + hz);  r = sigmoid(xr + hr);  n = tanh(xn + r * hn);  h = (h - n) * z + n
 
     where x[t] @ weight_input + bias_input gives xz, xr, xn and h @ weight_hidden + bias_hidden
-    gives hz, hr, hn. x is [T, B, I], the weights [I, 3H] and [H, 3H], the biases [3H], init_h
-    [1, B, H]. Results [T, B, H]: y and output_h hold h, then z, r, n and hn; their type is that
-    of bias_input, else bias_hidden, else init_h, else x. A step at or after a sequence's length
-    keeps h. REDIRECTIONAL runs backwards; BIDIRECTIONAL has no shape and no value here, and
-    cell_depth, keep_prob, num_proj and cell_clip >= 0 have no value. C1: x has rank 3, the
-    weights 2. C2: weight_input is [I, 3H] and weight_hidden [H, 3H]. C3: the biases have 3H
-    entries, init_h is [1, B, H]. C4: seq_length holds B i32. C5: gate_order is known, reset_after
-    and time_major true, activation tanh.
+    gives hz, hr, hn. x is [T, B, I], the weights [I, 3H] and [H, 3H], the biases [3H], init_h [1,
+    B, H]. Results [T, B, H]: y and output_h hold h, then z, r, n and hn; their type is that of
+    bias_input, else bias_hidden, else init_h, else x. A step at or after a sequence's length keeps
+    h. REDIRECTIONAL runs backwards; BIDIRECTIONAL has no shape and no value here, and cell_depth,
+    keep_prob, num_proj and cell_clip >= 0 have no value. is_training says whether the gates are
+    wanted, they always come. C1: x has rank 3, the weights 2. C2: weight_input is [I, 3H] and
+    weight_hidden [H, 3H]. C3: the biases have 3H entries, init_h is [1, B, H]. C4: seq_length holds
+    B i32. C5: gate_order is known, reset_after and time_major true, activation tanh.
     """
 
     name = "ge.DynamicGRUV2"
@@ -182,10 +182,11 @@ class DynamicGRUV2Op(_Gru):
 class DynamicAUGRUOp(_Gru):
     """DynamicGRUV2 with an attention: (1 - weight_att[t]) * z stands for z in the new state.
 
-    weight_att is [T, B]; update_att is that product. The constraints are DynamicGRUV2's. C1: x
-    has rank 3, the weights 2. C2: weight_input is [I, 3H] and weight_hidden [H, 3H]. C3: the
-    biases have 3H entries, init_h is [1, B, H]. C4: seq_length holds B i32. C5: gate_order is
-    known, reset_after and time_major true, activation tanh. C6: weight_att is [T, B].
+    weight_att is [T, B]; update_att is that product. The constraints are DynamicGRUV2's.
+    is_training says whether the gates are wanted, they always come. C1: x has rank 3, the weights
+    2. C2: weight_input is [I, 3H] and weight_hidden [H, 3H]. C3: the biases have 3H entries, init_h
+    is [1, B, H]. C4: seq_length holds B i32. C5: gate_order is known, reset_after and time_major
+    true, activation tanh. C6: weight_att is [T, B].
     """
 
     name = "ge.DynamicAUGRU"

@@ -43,8 +43,9 @@ def _rows_shape(var: Shape, indices: Shape) -> Shape:
 class ScatterRows(GeOp):
     """var with updates combined into the rows var[indices[...], ...], in place.
 
-    C1: var and updates have one element type. C2: indices is i32 or i64. C3: var has rank >= 1.
-    C4: updates has the shape indices.shape + var.shape[1:].
+    use_locking has no effect: one update comes at a time. C1: var and updates have one element
+    type. C2: indices is i32 or i64. C3: var has rank >= 1. C4: updates has the shape indices.shape
+    + var.shape[1:].
     """
 
     var = operand()

@@ -117,8 +117,9 @@ class _Scatter(GeOp):
 class InPlaceScatterNd(_Scatter):
     """var with updates combined into var[indices[...]], in place.
 
-    C1: var and updates have one element type. C2: indices is i32 or i64. C3: its last dimension is
-    at most the rank of var. C4: updates has the shape indices.shape[:-1] + var.shape[K:].
+    use_locking has no effect: one update comes at a time. C1: var and updates have one element
+    type. C2: indices is i32 or i64. C3: its last dimension is at most the rank of var. C4: updates
+    has the shape indices.shape[:-1] + var.shape[K:].
     """
 
     var = operand()

@@ -42,7 +42,8 @@ class AssignOp(GeOp):
 class AssignAddOp(GeOp):
     """ref = ref + value; integers wrap
 
-    C1: ref and value have one element type. C2: they have one shape.
+    use_locking has no effect: one update comes at a time. C1: ref and value have one element type.
+    C2: they have one shape.
     """
 
     name = "ge.AssignAdd"
@@ -65,7 +66,8 @@ class AssignAddOp(GeOp):
 class AssignSubOp(GeOp):
     """var = var - value; integers wrap
 
-    C1: var and value have one element type. C2: they have one shape.
+    use_locking has no effect: one update comes at a time. C1: var and value have one element type.
+    C2: they have one shape.
     """
 
     name = "ge.AssignSub"
@@ -124,8 +126,9 @@ def check_numbers(var: Tensor, **tensors: Tensor) -> None:
 class ApplyMomentumOp(GeOp):
     """var = var - lr * accum', accum' = accum * momentum + grad
 
-    With use_nesterov var - lr * grad - lr * momentum * accum'. Only var is a result. C1: var, accum
-    and grad have one element type and shape. C2: lr and momentum are one number each, of that type.
+    With use_nesterov var - lr * grad - lr * momentum * accum'. Only var is a result. use_locking
+    has no effect: one update comes at a time. C1: var, accum and grad have one element type and
+    shape. C2: lr and momentum are one number each, of that type.
     """
 
     name = "ge.ApplyMomentum"
@@ -158,8 +161,9 @@ class ApplyMomentumOp(GeOp):
 class ApplyKerasMomentumOp(GeOp):
     """var = var + accum', accum' = momentum * accum - lr * grad
 
-    With use_nesterov var + momentum * accum' - lr * grad. Only var is a result. C1: var, accum and
-    grad have one element type and shape. C2: lr and momentum are one number each, of that type.
+    With use_nesterov var + momentum * accum' - lr * grad. Only var is a result. use_locking has no
+    effect: one update comes at a time. C1: var, accum and grad have one element type and shape. C2:
+    lr and momentum are one number each, of that type.
     """
 
     name = "ge.ApplyKerasMomentum"
@@ -191,8 +195,9 @@ class FusedMulApplyMomentumExternOp(GeOp):
     """accum = accum * momentum + x1 * x2, var = var - lr * accum, and the same step on var_copy
 
     With use_nesterov the step is lr * (x1 * x2 + momentum * accum). var_copy (f16) loses the step
-    rounded to f16. C1: var is f32 and var_copy f16. C2: var, accum, x1 and var_copy have one shape.
-    C3: lr, momentum and x2 are one number each.
+    rounded to f16. use_locking has no effect: one update comes at a time. C1: var is f32 and
+    var_copy f16. C2: var, accum, x1 and var_copy have one shape. C3: lr, momentum and x2 are one
+    number each.
     """
 
     name = "ge.FusedMulApplyMomentumExtern"
@@ -274,8 +279,9 @@ class ApplyAdamOp(_Adam):
     (1 - beta1_power)
 
     m' = m + (1 - beta1) * (grad - m), v' = v + (1 - beta2) * (grad^2 - v). With use_nesterov beta1
-    * m' + (1 - beta1) * grad stands for m'. Only var is a result. C1: var, m, v and grad have one
-    element type and shape. C2: the others are one number each, of that type.
+    * m' + (1 - beta1) * grad stands for m'. Only var is a result. use_locking has no effect: one
+    update comes at a time. C1: var, m, v and grad have one element type and shape. C2: the others
+    are one number each, of that type.
     """
 
     name = "ge.ApplyAdam"
@@ -306,8 +312,8 @@ class ApplyAdamDOp(_Adam):
 
     lr_t = lr * sqrt(1 - beta2_power) / (1 - beta1_power), m' = m + (1 - beta1) * (grad - m), v' = v
     + (1 - beta2) * (grad^2 - v). With use_nesterov beta1 * m' + (1 - beta1) * grad stands for m'.
-    C1: var, m, v and grad have one element type and shape. C2: the others are one number each, of
-    that type.
+    use_locking has no effect: one update comes at a time. C1: var, m, v and grad have one element
+    type and shape. C2: the others are one number each, of that type.
     """
 
     name = "ge.ApplyAdamD"
@@ -339,8 +345,9 @@ class ApplyAdamDOp(_Adam):
 class ApplyAdamWithAmsgradOp(_Adam):
     """var = var - lr_t * m' / (epsilon + sqrt(vhat')), vhat' = max(vhat, v')
 
-    m', v' and lr_t are those of ApplyAdam. Only var is a result. C1: var, m, v, vhat and grad have
-    one element type and shape. C2: the others are one number each, of that type.
+    m', v' and lr_t are those of ApplyAdam. Only var is a result. use_locking has no effect: one
+    update comes at a time. C1: var, m, v, vhat and grad have one element type and shape. C2: the
+    others are one number each, of that type.
     """
 
     name = "ge.ApplyAdamWithAmsgrad"

@@ -290,9 +290,10 @@ class SplitVDOp(GeOp):
 class PhonyConcatOp(GeOp):
     """y = the tensors x one after the other along concat_dim[0], in place in memory.
 
-    Only one entry is modelled; more, for concatenations of concatenations, are refused. C1: at
-    least one x, as many as N[0]. C2: one element type. C3: concat_dim and N have one entry. C4: the
-    shapes are equal but for concat_dim, which is in [-rank, rank).
+    Only one entry is modelled; more, for concatenations of concatenations, are refused.
+    keep_input_offset has no effect: it is about addresses. C1: at least one x, as many as N[0]. C2:
+    one element type. C3: concat_dim and N have one entry. C4: the shapes are equal but for
+    concat_dim, which is in [-rank, rank).
     """
 
     name = "ge.PhonyConcat"
@@ -336,8 +337,9 @@ def check_one_entry(**lists: Sequence[int]) -> None:
 class PhonySplitOp(GeOp):
     """y[k] = the k-th of num_split[0] equal parts of x along split_dim[0], in place in memory.
 
-    C1: split_dim and num_split have one entry. C2: num_split is the number of results. C3:
-    split_dim is in [-rank, rank). C4: num_split divides the dimension.
+    keep_output_offset has no effect: it is about addresses. C1: split_dim and num_split have one
+    entry. C2: num_split is the number of results. C3: split_dim is in [-rank, rank). C4: num_split
+    divides the dimension.
     """
 
     name = "ge.PhonySplit"
