@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from ge_xdsl.dialects.aicore.structure import tile_order
 from ge_xdsl.dialects.aicore.types import SUB_CORES
@@ -254,7 +254,7 @@ class CoreTime:
         sizes = tuple([self.numbers[place] for place in step.sizes])
         found = step.costs.get((self.phase, sizes))
         if found is None:
-            work = replace(step.op.work(sizes), conflict=step.conflict)
+            work = step.op.work(sizes)._replace(conflict=step.conflict)
             cold = step.cold[min(self.phase, len(step.cold) - 1)]
             amount = cost(work, self.target, cold, step.sharers)
             found = Charge(amount.busy, amount.latency, work.bytes, counted(work, self.target))

@@ -63,7 +63,10 @@ def loads(extents: Sequence[int], steps: Sequence[int], strip: int, cores: int) 
         size = np.multiply.outer(size, part)
     flat = size.reshape(-1)
     if strip:
-        order = [np.ravel_multi_index(place, counts) for place in tile_order(counts, strip)]
-        flat = flat[order]
+        *lead, rows, cols = counts
+        places = np.arange(total).reshape(-1, rows, cols)
+        tops = range(0, rows, strip)
+        strips = [places[:, top : top + strip].transpose(0, 2, 1) for top in tops]
+        flat = flat[np.concatenate([part.reshape(prod(lead), -1) for part in strips], 1).ravel()]
     found = np.bincount(np.arange(total) % cores, weights=flat, minlength=cores)
     return [int(n) for n in found]

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -189,7 +189,7 @@ def _loss(use: _Use, target: Target) -> tuple[float, bool]:
     """HBM bytes per useful byte of a use's reads, the largest of them, and whether it is to L1."""
     cube = any(op.pipe == "MTE2" and tile_of(op.written).space == "l1" for op in use.ops)
     works = [
-        replace(op.work(instruction_sizes(op)), unaligned=is_unaligned(op, target.l2_line))
+        op.work(instruction_sizes(op))._replace(unaligned=is_unaligned(op, target.l2_line))
         for op in use.ops
     ]
     return max((row_loss(work, target) for work in works), default=1.0), cube

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ge_xdsl.dialects.aicore.paths import COUPLED
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, padded
@@ -108,8 +108,7 @@ def overfull(found: Sequence[Need], target: Target) -> list[str]:
     return [space for space, size in used.items() if size and size > target.capacity(space)]
 
 
-@dataclass(frozen=True, slots=True)
-class Reads:
+class Reads(NamedTuple):
     """What the copies of one factor meet: the share of bytes that HBM sends, and how many cores
     read the same panel at once."""
 

@@ -11,7 +11,6 @@ Of equally fast tilings the first by `tile_key` is taken.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from typing import TypeAlias
 
 from ge_xdsl.dialects.aicore.structure import KernelOp
@@ -176,7 +175,7 @@ def simplest(shape: ProductShape, m: int, n: int, target: Target) -> Iterator[Ma
         tiling = MatmulTiling(m, n, k0, k0, *buffers, strip=strip)
         k1 = _longest(shape, tiling, target)
         if k1:
-            yield replace(tiling, k1=k1)
+            yield tiling._replace(k1=k1)
             if l1_buffers > 2 or k1 >= shape.k:
                 return
 
@@ -231,14 +230,14 @@ def depths(shape: ProductShape, room: int) -> list[int]:
 def tiled(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
     """k1 and the L1 buffers for a k0: one to four buffers, each as long as fits."""
     for buffers in (2, 3, 4, 1):
-        one = replace(first, a_buffers=buffers, b_buffers=buffers)
+        one = first._replace(a_buffers=buffers, b_buffers=buffers)
         k1 = _longest(shape, one, target)
         if not k1 or (buffers == 1 and k1 < shape.k and _longest(shape, first, target)):
             continue
         parts = ceil_div(shape.k, k1)
         even = min(k1, padded(ceil_div(shape.k, parts), _unit(shape, one.k0)))
         for length in dict.fromkeys((k1, even)):
-            yield replace(one, k1=length)
+            yield one._replace(k1=length)
 
 
 def _unit(shape: ProductShape, k0: int) -> int:
@@ -269,12 +268,12 @@ def ordered(shape: ProductShape, tiling: MatmulTiling, target: Target) -> Iterat
     if tiling.stay or rows == 1 or cols == 1:
         return
     for by_columns in (False, True):
-        turned = replace(tiling, by_columns=by_columns)
+        turned = tiling._replace(by_columns=by_columns)
         most = strip_of(shape, turned, target)
         for strip in STRIPS:
             if strip < most:
-                yield replace(turned, strip=strip)
-        yield replace(turned, strip=most)
+                yield turned._replace(strip=strip)
+        yield turned._replace(strip=most)
 
 
 def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
@@ -289,9 +288,9 @@ def resident(shape: ProductShape, first: MatmulTiling, target: Target) -> Iterat
                 continue
             for panel, passing in ((2, 2), (1, 2), (1, 4)):
                 a, b = (panel, passing) if stay == "a" else (passing, panel)
-                tiling = replace(first, k1=k1, stay=stay, a_buffers=a, b_buffers=b, strip=0)
+                tiling = first._replace(k1=k1, stay=stay, a_buffers=a, b_buffers=b, strip=0)
                 if not overfull(needs(shape, tiling), target):
-                    yield from (replace(tiling, group=n) for n in groups(shape, tiling, target))
+                    yield from (tiling._replace(group=n) for n in groups(shape, tiling, target))
                     break
 
 

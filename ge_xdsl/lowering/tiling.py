@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from ge_xdsl.dialects.aicore.lifetimes import Life, ring_bytes
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, UB_ALIGN, Tile, padded
@@ -35,8 +36,7 @@ LINE = 64
 """Vector tiles are cut at multiples of this many elements."""
 
 
-@dataclass(frozen=True, slots=True)
-class MatmulTiling:
+class MatmulTiling(NamedTuple):
     """A tile of y is m x n; along k, L1 holds k1 and L0 holds k0 at a time.
 
     With `stay` one factor's panel, all of k, is kept in L1 while the tiles of the other pass by on

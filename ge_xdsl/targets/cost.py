@@ -10,8 +10,7 @@ reduce    additions down to 256 bytes per row, then 24 + 7 per row
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from ge_xdsl.errors import CompileError
 from ge_xdsl.targets.target import Target
@@ -41,8 +40,7 @@ REPEAT_BYTES = 256
 """Bytes of the wider operand that one repeat of a vector op covers."""
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
+class Work(NamedTuple):
     """What one instruction has to do; nothing here depends on a chip.
 
     `rows` of `bytes // rows` bytes are moved; `m`, `n`, `k` are a matrix product's sizes;
@@ -70,8 +68,7 @@ class Work:
     """Whether rows in GM begin at other than multiples of an L2 line."""
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(NamedTuple):
     """Cycles that a pipe is busy, and cycles from its end until the result can be used."""
 
     busy: float
@@ -165,7 +162,7 @@ def conflict_cycles(work: Work, target: Target) -> float:
     """The cycles of a vector op that it would not take if its sources met in no bank."""
     if work.kind != "vector" or not work.conflict:
         return 0.0
-    return _vector(work, target) - _vector(replace(work, conflict=False), target)
+    return _vector(work, target) - _vector(work._replace(conflict=False), target)
 
 
 def _vector(work: Work, target: Target) -> float:
@@ -193,7 +190,7 @@ def _reduce(work: Work, target: Target) -> float:
         count = repeats * per_repeat
         # neighbouring repeats lie 256 bytes apart, so they meet in no bank
         part = Work("vector", elements=count, size=work.size, op="add")
-        return _vector(replace(part, instructions=instructions), target)
+        return _vector(part._replace(instructions=instructions), target)
 
     by_column = adds((columns - 1) * work.rows, columns - 1)
     by_halves = adds((columns - 1) * work.rows, work.rows * (columns - 1).bit_length())

@@ -10,6 +10,8 @@ from ge_xdsl.errors import CompileError
 
 SUB_CORES = 2
 """Vector cores that a cube core of a mixed kernel has with it."""
+CORE_SPACES = ("l1", "l0a", "l0b", "l0c", "ub", "bt", "fb")
+"""The memories of a core; each has its size in the field of the same name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,19 +111,12 @@ class Target:
 
         Raises CompileError for a space that the chip does not have.
         """
-        sizes = {
-            "l1": self.l1 - self.l1_reserved,
-            "l0a": self.l0a,
-            "l0b": self.l0b,
-            "l0c": self.l0c,
-            "ub": self.ub - self.ub_reserved,
-            "bt": self.bt,
-            "fb": self.fb,
-        }
-        if not sizes.get(space):
-            have = ", ".join(name for name, size in sizes.items() if size)
+        reserved = self.l1_reserved if space == "l1" else self.ub_reserved if space == "ub" else 0
+        size = int(getattr(self, space)) - reserved if space in CORE_SPACES else 0
+        if size <= 0:
+            have = ", ".join(name for name in CORE_SPACES if getattr(self, name))
             raise CompileError(f"{self.name} has no memory '{space}', expected one of {have}")
-        return sizes[space]
+        return size
 
     def variant(self, name: str, source: str, **numbers: Any) -> Target:
         """A chip that differs from this one in `numbers`, all of them from `source`."""

@@ -18,16 +18,16 @@ On arch 2201 a cube core and its two vector cores exchange tiles only through GM
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self, cast
+from typing import ClassVar, Self, cast
 
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.op import INDEX, integer_of
+from ge_xdsl.dialects.aicore.op import INDEX, array_of, integer, integer_of, numbers_of
 from ge_xdsl.dialects.aicore.structure import MAX_BUFFERS, KernelOp, SectionOp, section_kind
 from ge_xdsl.dialects.aicore.types import PIPES, Tile, TileType, tile_of
 from ge_xdsl.dialects.located import Located
@@ -63,7 +63,7 @@ class WorkspaceOp(Operation, Located):
     def make(cls, tile: Tile, buffers: int = 1) -> Self:
         properties: dict[str, Attribute] = {}
         if buffers != 1:
-            properties["buffers"] = IntegerAttr(buffers, i64)
+            properties["buffers"] = integer(buffers)
         return cls.create(result_types=[tile.type], properties=properties)
 
     def verify_(self) -> None:
@@ -171,12 +171,12 @@ class CrossFlag(Operation, Located):
     def make(cls, pipe: str, first: int, count: int = 1, mode: int = 2) -> Self:
         properties: dict[str, Attribute] = {
             "pipe": StringAttr(pipe),
-            "id": IntegerAttr(first, i64),
+            "id": integer(first),
         }
         if count != 1:
-            properties["count"] = IntegerAttr(count, i64)
+            properties["count"] = integer(count)
         if mode != 2:
-            properties["mode"] = IntegerAttr(mode, i64)
+            properties["mode"] = integer(mode)
         return cls.create(properties=properties)
 
     def verify_(self) -> None:
@@ -308,10 +308,7 @@ class AffineOp(Operation, Located):
     @property
     def factors(self) -> list[int]:
         """One per operand."""
-        attr = self.properties.get("factors")
-        if not isinstance(attr, DenseArrayBase):
-            return []
-        return [int(n) for n in cast("DenseArrayBase[Any]", attr).get_values()]
+        return list(numbers_of(self.properties.get("factors")))
 
     @property
     def constant(self) -> int:
@@ -319,11 +316,11 @@ class AffineOp(Operation, Located):
 
     @classmethod
     def make(cls, terms: Sequence[tuple[int, SSAValue]], constant: int = 0) -> Self:
-        factors = DenseArrayBase.from_list(i64, [factor for factor, _ in terms])
+        factors = array_of(tuple(factor for factor, _ in terms))
         return cls.create(
             operands=[value for _, value in terms],
             result_types=[INDEX],
-            properties={"factors": factors, "constant": IntegerAttr(constant, i64)},
+            properties={"factors": factors, "constant": integer(constant)},
         )
 
     def verify_(self) -> None:

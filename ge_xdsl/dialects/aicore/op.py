@@ -10,7 +10,9 @@ beyond them in a tile is neither read nor written. An offset or a size is a numb
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, ClassVar, Self, TypeAlias, cast
 
 from xdsl.dialects.builtin import (
@@ -43,8 +45,30 @@ INDEX = IndexType()
 def split(values: Sequence[Index]) -> tuple[DenseArrayBase[Any], list[SSAValue]]:
     """The static list with a mark for every dynamic entry, and the dynamic entries."""
     static = [DYNAMIC_INDEX if isinstance(v, SSAValue) else v for v in values]
-    array = cast("DenseArrayBase[Any]", DenseArrayBase.from_list(i64, static))
-    return array, [v for v in values if isinstance(v, SSAValue)]
+    return array_of(tuple(static)), [v for v in values if isinstance(v, SSAValue)]
+
+
+@lru_cache(maxsize=1 << 14)
+def array_of(numbers: tuple[int, ...]) -> DenseArrayBase[Any]:
+    """The attribute of some numbers. The same few are in all kernels, and it is slow to make."""
+    return cast("DenseArrayBase[Any]", DenseArrayBase.from_list(i64, list(numbers)))
+
+
+@lru_cache(maxsize=1 << 14)
+def integer(number: int) -> IntegerAttr[Any]:
+    """The attribute of a number, which is slow to make, too."""
+    return cast("IntegerAttr[Any]", IntegerAttr(number, i64))
+
+
+def numbers_of(attr: Attribute | None) -> Sequence[int]:
+    """The numbers of an attribute, none when it has none."""
+    if not isinstance(attr, DenseArrayBase):
+        return ()
+    array = cast("DenseArrayBase[Any]", attr)
+    if array.elt_type is not i64:
+        return [int(n) for n in array.get_values()]
+    data = array.data.data
+    return struct.unpack(f"<{len(data) // 8}q", data)
 
 
 def merge(static: Attribute | None, dynamic: Iterator[SSAValue]) -> list[Index]:
@@ -52,11 +76,8 @@ def merge(static: Attribute | None, dynamic: Iterator[SSAValue]) -> list[Index]:
 
     Raises VerifyException when that is not there.
     """
-    if not isinstance(static, DenseArrayBase):
-        return []
-    numbers = cast("DenseArrayBase[Any]", static).get_values()
     try:
-        return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers]
+        return [next(dynamic) if n == DYNAMIC_INDEX else n for n in numbers_of(static)]
     except StopIteration:
         raise VerifyException("has too few index operands, expected one per '?'") from None
 
@@ -68,9 +89,7 @@ def one_block(op: Operation) -> None:
 
 
 def dynamic_count(static: Attribute | None) -> int:
-    if not isinstance(static, DenseArrayBase):
-        return 0
-    return cast("DenseArrayBase[Any]", static).get_values().count(DYNAMIC_INDEX)
+    return sum(n == DYNAMIC_INDEX for n in numbers_of(static))
 
 
 class Instruction(Operation, Located):
@@ -356,13 +375,13 @@ def _encode(value: Any) -> Attribute:
     if isinstance(value, str):
         return StringAttr(value)
     if isinstance(value, list):
-        return cast("Attribute", DenseArrayBase.from_list(i64, cast("list[int]", value)))
+        return array_of(tuple(cast("list[int]", value)))
     return FloatAttr(float(value), f64)
 
 
 def _static(values: Sequence[int | UnresolvedOperand]) -> Attribute:
     numbers = [v if isinstance(v, int) else DYNAMIC_INDEX for v in values]
-    return cast("Attribute", DenseArrayBase.from_list(i64, numbers))
+    return array_of(tuple(numbers))
 
 
 def print_indices(printer: Printer, values: Sequence[Index]) -> None:

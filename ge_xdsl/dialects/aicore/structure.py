@@ -16,11 +16,9 @@ from itertools import product
 from typing import Any, ClassVar, Self, cast
 
 from xdsl.dialects.builtin import (
-    IntegerAttr,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import traits_def
@@ -33,6 +31,7 @@ from ge_xdsl.dialects.aicore.op import (
     INDEX,
     Index,
     dynamic_count,
+    integer,
     integer_of,
     merge,
     one_block,
@@ -73,9 +72,9 @@ class AllocOp(Operation, Located):
     def make(cls, type: TileType, buffers: int = 1, address: int | None = None) -> AllocOp:
         properties: dict[str, Attribute] = {}
         if buffers != 1:
-            properties["buffers"] = IntegerAttr(buffers, i64)
+            properties["buffers"] = integer(buffers)
         if address is not None:
-            properties["address"] = IntegerAttr(address, i64)
+            properties["address"] = integer(address)
         return cls.create(result_types=[type], properties=properties)
 
     def verify_(self) -> None:
@@ -279,7 +278,7 @@ def _loop_properties(
     if over_cores:
         properties["over_cores"] = UnitAttr()
     if strip:
-        properties["strip"] = IntegerAttr(strip, i64)
+        properties["strip"] = integer(strip)
     return properties
 
 
@@ -483,8 +482,8 @@ def _kernel_properties(name: str, core: str, blocks: int, outputs: int) -> dict[
     return {
         "sym_name": StringAttr(name),
         "core": StringAttr(core),
-        "blocks": IntegerAttr(blocks, i64),
-        "outputs": IntegerAttr(outputs, i64),
+        "blocks": integer(blocks),
+        "outputs": integer(outputs),
     }
 
 

@@ -10,17 +10,16 @@ n + k - 1, taken in turn each time the op runs, as the k buffers of an `alloc` a
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Self
 
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, i64
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Attribute, Operation
 from xdsl.irdl import traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.op import integer_of
+from ge_xdsl.dialects.aicore.op import integer, integer_of
 from ge_xdsl.dialects.aicore.types import PIPES
 from ge_xdsl.dialects.located import Located
 
@@ -32,11 +31,6 @@ ALL = "ALL"
 def _word(op: Operation, name: str) -> str:
     attr = op.properties.get(name)
     return attr.data if isinstance(attr, StringAttr) else ""
-
-
-@cache
-def _integer(number: int) -> Attribute:
-    return IntegerAttr(number, i64)
 
 
 class Flag(Operation, Located):
@@ -79,10 +73,10 @@ class Flag(Operation, Located):
         properties: dict[str, Attribute] = {
             "src": StringAttr(src),
             "dst": StringAttr(dst),
-            "id": _integer(first),
+            "id": integer(first),
         }
         if count != 1:
-            properties["count"] = _integer(count)
+            properties["count"] = integer(count)
         return cls.create(properties=properties)
 
     def verify_(self) -> None:
