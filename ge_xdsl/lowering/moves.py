@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from math import isnan, prod
 from typing import Any, cast
 
 from xdsl.ir import Block, SSAValue
@@ -32,6 +32,8 @@ SLICES = frozenset(
 )
 """Each result is a strided view of x."""
 JOINS = frozenset({"Concat", "ConcatD", "ConcatV2", "ConcatV2D", "Pack"})
+BEYOND = 1e39
+"""Beyond f32: stands for infinity, which rounds to it, in the text of an instruction."""
 TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "TileD", "GatherV2", "AsStrided"}
 
 
@@ -194,6 +196,9 @@ def _padded(op: PadOp | PadV3Op) -> tuple[list[Copy], float] | str:
         together = op.paddings_contiguous
         fill = op.constant("constant_values")
         value = 0.0 if fill is None else float(fill.reshape(-1)[0])
+        if isnan(value):
+            return "no lowering for a pad with a value that is no number"
+        value = max(-BEYOND, min(value, BEYOND))
     pairs = pad_pairs([int(v) for v in flat.reshape(-1)], len(shape), together)
     strides, own = contiguous(out), contiguous(shape)
     kept = [n + min(b, 0) + min(a, 0) for n, (b, a) in zip(shape, pairs, strict=True)]

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
 TYPES = frozenset({"MaxPool", "MaxPoolV3", "AvgPool", "AvgPoolV2"})
+MOST_TAPS = 64
+"""Elements of a window up to which one instruction for each beats two passes, and their limit."""
 
 
 def reason(op: GeOp, target: Target) -> str:
@@ -35,6 +37,12 @@ def reason(op: GeOp, target: Target) -> str:
         return f"no lowering for element type {x.dtype.name}"
     if op.data_format != "NCHW":
         return f"no lowering for {op.data_format}"
+    shape = x.shape or (0, 0, 0, 0)
+    high, wide = op.windows(shape)
+    if high.kernel > 1 and wide.kernel > 1 and high.kernel * wide.kernel > MOST_TAPS:
+        return f"no lowering for windows of {high.kernel}x{wide.kernel} elements at once"
+    if max(high.kernel, wide.kernel) > MOST_TAPS * 4:
+        return f"no lowering for windows of {high.kernel}x{wide.kernel} elements"
     try:
         _taps_of(op)[0].lines(target)
     except CompileError as error:

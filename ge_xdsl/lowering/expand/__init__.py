@@ -76,7 +76,7 @@ SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank", "GatherShapes"})
 
 def expanded(op: GeOp, reason: Reason, depth: int) -> tuple[list[GeOp], list[SSAValue]]:
     """The ops, not inserted yet, and the values of the results; raises NotExpandedError."""
-    build = Builder(op)
+    build = Builder(op, reason)
     done: list[GeOp] = []
     moved: dict[SSAValue, SSAValue] = {}
     try:

@@ -23,10 +23,14 @@ class NotExpandedError(Exception):
 
 
 class Builder:
-    """Makes the ops of an expansion, detached, and knows what they are for."""
+    """Makes the ops of an expansion, detached, and knows what they are for.
 
-    def __init__(self, op: GeOp) -> None:
+    `reason` tells why an op has no kernel on the chip, '' when it has one.
+    """
+
+    def __init__(self, op: GeOp, reason: Callable[[GeOp], str] = lambda op: "") -> None:
         self.op = op
+        self.reason = reason
         self.made: list[GeOp] = []
 
     def __call__(self, op_type: str, *inputs: Any, **attrs: Any) -> SSAValue:
@@ -75,6 +79,17 @@ class Builder:
         made = ConstOp.build(value=const_attr(array, key, dtype))
         self.made.append(made)
         return made.results[0]
+
+    def multiplies(self, dtype: DataType) -> bool:
+        """Whether the chip has products of matrices of an element type."""
+        made = len(self.made)
+        block = self.const([[0.0] * 16] * 16, dtype)
+        product = self("MatMulV2", block, block).owner
+        found = isinstance(product, GeOp) and not self.reason(product)
+        for op in reversed(self.made[made:]):
+            op.drop_all_references()
+        del self.made[made:]
+        return found
 
     # What is known
 
@@ -143,6 +158,10 @@ class Builder:
         known = constant_of(x)
         if known is not None:
             return self.array(known.reshape(shape), self.dtype(x))
+        op = x.owner
+        if isinstance(op, GeOp) and op.op_type == "Cast" and any(made is op for made in self.made):
+            # so that the cast is part of what reads the new shape, not a kernel of its own
+            return self.cast(self.reshape(op.operands[0], shape), self.dtype(x))
         return self("Reshape", x, list(shape))
 
     def transpose(self, x: SSAValue, perm: Sequence[int]) -> SSAValue:

@@ -17,10 +17,16 @@ from ge_xdsl.dialects.ge.resize import ImageResize, KeepRatioResizeBilinearOp, R
 from ge_xdsl.dialects.ge.types import HALVES, DataType, tensor_of
 from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
+from ge_xdsl.lowering.expand.planes import as_planes, from_planes, steps
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
+
+FEW = 1
+"""Numbers in a column of a matrix up to which gathers beat a product."""
+MANY = 32
+"""Numbers in a column of a matrix up to which gathers take the place of a product."""
 
 # Resizes
 
@@ -41,9 +47,15 @@ def resampled(build: Builder, x: SSAValue, axis: int, taps: Taps) -> SSAValue:
 
 
 def along(build: Builder, x: SSAValue, axis: int, matrix: Array) -> SSAValue:
-    """Each row of a dimension times an f32 matrix [size, count]."""
+    """Each row of a dimension times an f32 matrix [size, count].
+
+    Where few of its numbers count, or the chip has no such products: gathered, weighted, added.
+    """
     import numpy as np
 
+    most = int((matrix != 0).sum(axis=0).max())
+    if most <= FEW or (most <= MANY and not build.multiplies(DataType.DT_FLOAT)):
+        return _gathered(build, x, axis, matrix, most)
     shape = build.shape(x)
     size, count = matrix.shape
     lead, tail = prod(shape[:axis]), prod(shape[axis + 1 :])
@@ -54,6 +66,24 @@ def along(build: Builder, x: SSAValue, axis: int, matrix: Array) -> SSAValue:
     left = build.array(np.ascontiguousarray(matrix.T)[None])
     flat = build.reshape(x, [lead, size, tail])
     return build.reshape(build("BatchMatMulV2", left, flat), out)
+
+
+def _gathered(build: Builder, x: SSAValue, axis: int, matrix: Array, most: int) -> SSAValue:
+    """The sum of `most` gathers along a dimension, each times its row of weights."""
+    import numpy as np
+
+    shape = [1] * len(build.shape(x))
+    shape[axis] = matrix.shape[1]
+    places = np.argsort(matrix == 0, axis=0, kind="stable")[:most]
+    weights = np.take_along_axis(matrix, places, axis=0)
+    found: SSAValue | None = None
+    for place, weight in zip(places, weights, strict=True):
+        part = build("GatherV2", x, build.array(place.astype(np.int32)), [axis])
+        if (weight != 1).any():
+            part = build("Mul", part, build.array(weight.reshape(shape)))
+        found = part if found is None else build("Add", found, part)
+    assert found is not None
+    return found
 
 
 def resize(build: Builder, op: GeOp) -> SSAValue:
@@ -117,17 +147,6 @@ def keep_ratio(build: Builder, op: GeOp) -> SSAValue:
 # Convolutions
 
 
-def _planes(build: Builder, x: SSAValue, data_format: str) -> SSAValue:
-    """NHWC as NCHW, and in three dimensions."""
-    return x if data_format[1] == "C" else _turned(build, x, True)
-
-
-def _turned(build: Builder, x: SSAValue, to_planes: bool) -> SSAValue:
-    rank = len(build.shape(x))
-    order = [0, rank - 1, *range(1, rank - 1)] if to_planes else [0, *range(2, rank), 1]
-    return build.transpose(x, order)
-
-
 def conv2d(
     build: Builder,
     x: SSAValue,
@@ -180,14 +199,14 @@ def convolution(build: Builder, op: GeOp) -> SSAValue:
     else:
         assert isinstance(op, GroupedConvolution)
         weight, groups = _filter(build, w, axes), op.group_count(inputs, depth)
-    planes = _planes(build, x, op.data_format)
+    planes = as_planes(build, x, op.data_format)
     if len(kernel) == 3:
         y = _by_depth(build, planes, weight, windows, groups, bias[0] if bias else None)
     elif constant_of(weight) is None or (op.op_type == "Conv2D" and op.data_format == "NCHW"):
         y = by_columns(build, planes, weight, windows, groups, bias[0] if bias else None)
     else:
         y = conv2d(build, planes, weight, windows, groups, bias[0] if bias else None)
-    y = y if op.data_format[1] == "C" else _turned(build, y, False)
+    y = from_planes(build, y, op.data_format)
     y = build("Relu", y) if op.op_type.endswith("ReLU") else y
     return build.like(y, op.results[0])
 
@@ -214,8 +233,7 @@ def _by_depth(
     parts: list[SSAValue] = []
     for tap in range(taps):
         start = tap * depth.dilation
-        stop = start + (depth.count - 1) * depth.stride + 1
-        part = _steps(build, x, start, stop, depth.stride)
+        part = steps(build, x, 2, start, depth.count, depth.stride)
         parts.append(
             build.reshape(
                 build.transpose(part, [0, 2, 1, 3, 4]),
@@ -229,14 +247,6 @@ def _by_depth(
     y = conv2d(build, maps, turned, rest, groups, bias)
     _, _, oh, ow = build.shape(y)
     return build.transpose(build.reshape(y, [images, depth.count, out, oh, ow]), [0, 2, 1, 3, 4])
-
-
-def _steps(build: Builder, x: SSAValue, start: int, stop: int, step: int) -> SSAValue:
-    """x[:, :, start:stop:step]"""
-    shape = build.shape(x)
-    begin, end, strides = [0] * len(shape), list(shape), [1] * len(shape)
-    begin[2], end[2], strides[2] = start, stop, step
-    return build("StridedSlice", x, begin, end, strides)
 
 
 def by_columns(
@@ -345,7 +355,7 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
     weight, groups = _forward_weight(build, op, w)
     size = _input_size(build, op)
     windows, sizes = op.placed(build.shape(dy), build.shape(weight)[2:], size)
-    planes = _planes(build, dy, op.data_format)
+    planes = as_planes(build, dy, op.data_format)
     if (
         groups == 1
         and all(w.kernel == w.stride and w.dilation == 1 for w in windows)
@@ -361,7 +371,7 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
             "Add", build.wide(y), build.reshape(build.wide(bias), [1, build.count(bias), 1, 1])
         )
         y = build.cast(y, build.dtype(op.results[0]))
-    y = y if op.data_format[1] == "C" else _turned(build, y, False)
+    y = from_planes(build, y, op.data_format)
     return build.like(y, op.results[0])
 
 
