@@ -19,6 +19,7 @@ from ge_xdsl.interpreters.shares import core_lengths
 from ge_xdsl.interpreters.timed import (
     Charge,
     Cross,
+    FlagKey,
     Hold,
     Issue,
     Loop,
@@ -41,6 +42,8 @@ WARM, MEASURED = 12, 8
 rest is taken to go on at that pace."""
 PERIODS = 4
 """Iterations after which a loop may repeat a state: one for every buffer of a ring."""
+SHORT = 8
+"""Iterations of an innermost loop that are not worth a look at whether they repeat a state."""
 CONFLICT = "conflict"
 """Name under which the cycles that bank conflicts take are counted."""
 CUBE = PIPES.index("M")
@@ -172,9 +175,7 @@ class CoreTime:
     """When all that a pipe was given so far is complete."""
     busy: list[float] = field(default_factory=_zeros)
     last_start: list[float] = field(default_factory=_zeros)
-    flags: dict[tuple[str, str, int], float] = field(
-        default_factory=dict[tuple[str, str, int], float]
-    )
+    flags: dict[FlagKey, float] = field(default_factory=dict[FlagKey, float])
     """When each flag is set."""
     turns: dict[Turned, int] = field(default_factory=dict[Turned, int])
     """Flag op -> how often it has run."""
@@ -314,7 +315,7 @@ class CoreTime:
         name = id(step)
         turn = self.turns.get(name, 0)
         self.turns[name] = turn + 1
-        key = (step.src, step.dst, step.first + turn % step.count)
+        key = step.keys[turn % len(step.keys)]
         pipe = step.pipe
         start = self.free[pipe]
         if not step.sets:
@@ -410,9 +411,10 @@ class CoreTime:
             yield from self.cut_short(step, count)
             return
         past: deque[Snapshot] = deque(maxlen=PERIODS)
+        watched = not step.meets and (step.nested or count > SHORT)
         for done in range(1, count + 1):
             yield from self.block(step.body)
-            if step.meets or done == count:
+            if not watched or done == count:
                 continue
             now = self.snapshot()
             for period, last in enumerate(reversed(past), 1):
@@ -469,12 +471,12 @@ class CoreTime:
         """When the flags that are waited for in loops are set, each op's next one first."""
         return [self.flags.get(key, 0.0) for key in self._keys_in_turn()]
 
-    def _keys_in_turn(self) -> list[tuple[str, str, int]]:
-        return [
-            (step.src, step.dst, step.first + (self.turns[name] + k) % step.count)
-            for name, step in self.waits.items()
-            for k in range(step.count)
-        ]
+    def _keys_in_turn(self) -> list[FlagKey]:
+        found: list[FlagKey] = []
+        for name, step in self.waits.items():
+            turn = self.turns[name] % len(step.keys)
+            found += step.keys[turn:] + step.keys[:turn]
+        return found
 
     def skip(self, times: int, now: Snapshot, last: Snapshot) -> None:
         """Take `times` more periods that move everything as the one since `last` did."""

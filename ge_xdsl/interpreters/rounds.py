@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from operator import getitem, itemgetter
@@ -115,22 +115,36 @@ class Nest:
         numbers = tuple([_sum(v, slots).of(around) for v in (*self.extents, *self.bases)])
         found = self.known.get(numbers)
         if found is None:
-            found = self.known[numbers] = list(self._iterations(numbers))
+            found = self.known[numbers] = self._iterations(numbers)
         return found
 
-    def _iterations(self, numbers: tuple[int, ...]) -> Iterator[Place]:
+    def _tables(self, numbers: tuple[int, ...]) -> list[list[Place]]:
+        """Origin and length of each iteration of each dimension; `numbers` as in `known`."""
         count = len(self.steps)
-        tables = [
+        parts = zip(numbers[:count], numbers[count:], self.steps, strict=True)
+        return [
             [(base + k * step, min(step, extent - k * step)) for k in range(-(-extent // step))]
-            for extent, base, step in zip(numbers[:count], numbers[count:], self.steps, strict=True)
+            for extent, base, step in parts
         ]
-        for index in tile_order([len(table) for table in tables], self.strip):
-            yield tuple(chain.from_iterable(map(getitem, tables, index)))
+
+    def _iterations(self, numbers: tuple[int, ...]) -> list[Place]:
+        *lead, cols = self._tables(numbers)
+        if lead:
+            rows, strip = lead.pop(), self.strip or 1
+            tops = range(0, len(rows), strip)
+            cols = [row + col for i in tops for col in cols for row in rows[i : i + strip]]
+        for table in reversed(lead):
+            cols = [place + rest for place in table for rest in cols]
+        return cols
 
     def first(self, cores: int) -> list[Place]:
         """The places of the first iterations of a loop that nothing is around."""
-        numbers = tuple([_sum(v, {}).constant for v in (*self.extents, *self.bases)])
-        return list(islice(self._iterations(numbers), cores))
+        tables = self._tables(tuple([_sum(v, {}).constant for v in (*self.extents, *self.bases)]))
+        order = tile_order([len(table) for table in tables], self.strip)
+        return [
+            tuple(chain.from_iterable(map(getitem, tables, index)))
+            for index in islice(order, cores)
+        ]
 
 
 MOST_PLACES = 1 << 13

@@ -28,6 +28,8 @@ from ge_xdsl.interpreters.traffic import Traffic
 
 PIPE_NUMBER = {name: i for i, name in enumerate(PIPES)}
 Lengths: TypeAlias = tuple[int, ...]
+FlagKey: TypeAlias = tuple[str, str, int]
+"""The pipe that sets a flag, the one that waits, and its id."""
 
 
 @dataclass(slots=True, eq=False)
@@ -87,6 +89,8 @@ class Loop:
     """Whether other cores are waited for in the body."""
     tiles: bool
     """Whether an iteration is an output tile: one of the core's rounds."""
+    nested: bool
+    """Whether there is a loop in the body."""
 
 
 @dataclass(slots=True, eq=False)
@@ -95,10 +99,8 @@ class Signal:
 
     sets: bool
     pipe: int
-    src: str
-    dst: str
-    first: int
-    count: int
+    keys: list[FlagKey]
+    """The flags, in turn."""
     inside: bool
     """Whether it stands in a loop."""
 
@@ -210,7 +212,9 @@ class _Builder:
         """The steps of an op that is no instruction, buffer or loop."""
         if isinstance(op, SetFlagOp | WaitFlagOp):
             pipe, sets = PIPE_NUMBER[op.pipe], isinstance(op, SetFlagOp)
-            return [Signal(sets, pipe, op.src, op.dst, op.first, op.count, inside)]
+            src, dst, first = op.flag
+            keys = [(src, dst, first + k) for k in range(op.count)]
+            return [Signal(sets, pipe, keys, inside)]
         if isinstance(op, PipeBarrierOp):
             return [Hold(PIPE_NUMBER.get(op.pipe, -1))]
         if isinstance(op, CrossSetOp | CrossWaitOp):
@@ -258,6 +262,7 @@ class _Builder:
             any(v in self.needed for v in origins),
             any(isinstance(s, Cross | Meet) or (isinstance(s, Loop) and s.meets) for s in body),
             op in self.tile_loops,
+            any(isinstance(s, Loop) for s in body),
         )
 
 

@@ -7,7 +7,7 @@ itself has the last word (`tile_search`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -133,6 +133,16 @@ ALONE = Hbm(Reads(), Reads(), 0.0, 0.0)
 """All from L2, each core for itself."""
 
 
+class Deal(NamedTuple):
+    """Tile rows and columns, the iterations that cores take in turn, cores, and groups."""
+
+    rows: int
+    cols: int
+    tiles: int
+    cores: int
+    groups: int
+
+
 class Prices:
     """Costs of one product on one target."""
 
@@ -140,48 +150,74 @@ class Prices:
         self.shape = shape
         self.target = target
         self.cores = target.cube_cores
-        self.known: dict[tuple[str, int, int, Reads], float] = {}
+        self.left, self.right = shape.left_bytes(), shape.right_bytes()
+        self.known: dict[tuple[object, ...], float] = {}
         self.traffic: dict[tuple[int, int, int, str, bool, int], Hbm] = {}
+        self.deals: dict[tuple[int, int, str, int], Deal] = {}
+        self.estimates: dict[MatmulTiling, float] = {}
 
-    def _cost(self, what: str, x: int, k: int, reads: Reads, work: Callable[[], Work]) -> float:
-        key = (what, x, k, reads)
-        found = self.known.get(key)
-        if found is None:
-            busy = cost(work(), self.target, reads.cold, reads.sharers).busy
-            found = self.known[key] = busy + FLAG_CYCLES
+    def _cost(self, key: tuple[object, ...], work: Work, reads: Reads) -> float:
+        busy = cost(work, self.target, reads.cold, reads.sharers).busy
+        found = self.known[key] = busy + FLAG_CYCLES
         return found
 
     def copies(self, m: int, n: int, k: int, hbm: Hbm = ALONE) -> tuple[float, float]:
         """Cycles of MTE2 for k columns of each factor."""
-        shape = self.shape
-        a = self._cost("copy_a", m, k, hbm.a, lambda: shape.copy_a(m, k))
-        return a, self._cost("copy_b", n, k, hbm.b, lambda: shape.copy_b(n, k))
+        shape, known = self.shape, self.known
+        left, right = ("copy_a", m, k, hbm.a), ("copy_b", n, k, hbm.b)
+        a, b = known.get(left), known.get(right)
+        return (
+            self._cost(left, shape.copy_a(m, k), hbm.a) if a is None else a,
+            self._cost(right, shape.copy_b(n, k), hbm.b) if b is None else b,
+        )
 
     def loads(self, m: int, n: int, k: int) -> tuple[float, float]:
         """Cycles of MTE1 for k columns of each factor."""
-        shape = self.shape
-        a = self._cost("load_a", m, k, ALONE.a, lambda: shape.load_a(m, k))
-        return a, self._cost("load_b", n, k, ALONE.b, lambda: shape.load_b(n, k))
+        shape, known = self.shape, self.known
+        left, right = ("load_a", m, k), ("load_b", n, k)
+        a, b = known.get(left), known.get(right)
+        return (
+            self._cost(left, shape.load_a(m, k), ALONE.a) if a is None else a,
+            self._cost(right, shape.load_b(n, k), ALONE.b) if b is None else b,
+        )
 
     def product(self, m: int, n: int, k: int) -> float:
         """Cycles of M."""
-        size = self.shape.size
-        return self._cost(
-            f"mmad {n}", m, k, ALONE.a, lambda: Work("mmad", m=m, n=n, k=k, size=size)
-        )
+        key = ("mmad", m, n, k)
+        found = self.known.get(key)
+        if found is None:
+            work = Work("mmad", m=m, n=n, k=k, size=self.shape.size)
+            found = self._cost(key, work, ALONE.a)
+        return found
 
     def drain(self, m: int, n: int) -> float:
         """Cycles of FIX for a tile of y."""
-        size = self.shape.out_size
-        if self.target.arch in COUPLED:
-            return drain_cycles(m, n, size, self.target)
-        return self._cost(
-            "fixpipe",
-            m,
-            n,
-            ALONE.a,
-            lambda: Work("fixpipe", bytes=m * n * size, rows=m, elements=m * n),
-        )
+        key = ("fixpipe", m, n)
+        found = self.known.get(key)
+        if found is None:
+            size = self.shape.out_size
+            if self.target.arch in COUPLED:
+                found = self.known[key] = drain_cycles(m, n, size, self.target)
+            else:
+                work = Work("fixpipe", bytes=m * n * size, rows=m, elements=m * n)
+                found = self._cost(key, work, ALONE.a)
+        return found
+
+    def deal(self, t: MatmulTiling) -> Deal:
+        """How the tiles of a tiling are dealt to the cores."""
+        key = (t.m, t.n, t.stay, t.group)
+        found = self.deals.get(key)
+        if found is None:
+            shape = self.shape
+            tiles = tiles_of(shape, t)
+            found = self.deals[key] = Deal(
+                ceil_div(shape.m, t.m),
+                ceil_div(shape.n, t.n),
+                tiles,
+                fewest_cores(tiles, self.cores),
+                groups_of(shape, t),
+            )
+        return found
 
     def launch(self, cores: int) -> float:
         """Cycles until so many cores run."""
@@ -214,7 +250,7 @@ class Prices:
         inner = max(self.product(m, n, k), sum(self.loads(m, n, k)))
         tile = max(inner, out, (inner + out + latency) / c_buffers, sum(self.copies(m, n, k)))
         core = ceil_div(tiles, self.cores) * tile + 2 * latency + out
-        reads = (shape.left_bytes() + shape.right_bytes()) / target.hbm_l1_bandwidth
+        reads = (self.left + self.right) / target.hbm_l1_bandwidth
         return self.join(core, reads) + self.launch(fewest_cores(tiles, self.cores))
 
     def join(self, core: float, seconds: float) -> float:
@@ -225,21 +261,26 @@ class Prices:
 
     def estimate(self, t: MatmulTiling) -> float:
         """Cycles that a tiling is expected to take, with its launch."""
+        found = self.estimates.get(t)
+        if found is None:
+            found = self.estimates[t] = self._estimate(t)
+        return found
+
+    def _estimate(self, t: MatmulTiling) -> float:
         hbm = self.hbm(t)
         core = self.tiled(t, hbm) if not t.stay else self.resident(t, hbm)
-        cores = cores_of(self.shape, t, self.target)
-        part = 1 / ceil_div(tiles_of(self.shape, t), cores)
+        deal = self.deal(t)
+        part = 1 / ceil_div(deal.tiles, deal.cores)
         time = self.join(core * part, hbm.seconds * hbm.first)
         if part < 1:
             time += self.join(core * (1 - part), hbm.seconds * (1 - hbm.first))
-        return time + self.launch(cores)
+        return time + self.launch(deal.cores)
 
     def tiled(self, t: MatmulTiling, hbm: Hbm) -> float:
         """Cycles of the busiest core when each tile of y brings both factors."""
         shape = self.shape
         m, n, k0, k1 = min(t.m, shape.m), min(t.n, shape.n), min(t.k0, shape.k), min(t.k1, shape.k)
-        tiles = shape.batch * ceil_div(shape.m, t.m) * ceil_div(shape.n, t.n)
-        rounds, blocks = ceil_div(tiles, self.cores), ceil_div(shape.k, k1)
+        rounds, blocks = ceil_div(self.deal(t).tiles, self.cores), ceil_div(shape.k, k1)
         return self._pipeline(
             rounds * blocks,
             sum(self.copies(m, n, k1, hbm)),
@@ -252,10 +293,10 @@ class Prices:
         """Cycles of the busiest core when one factor's panel stays while the other passes by."""
         shape = self.shape
         m, n, k0, k1 = min(t.m, shape.m), min(t.n, shape.n), min(t.k0, shape.k), min(t.k1, shape.k)
-        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
-        passing = cols if t.stay == "a" else rows
+        deal = self.deal(t)
+        passing = deal.cols if t.stay == "a" else deal.rows
         passing = min(passing, t.group or passing)
-        rounds, blocks = ceil_div(tiles_of(shape, t), self.cores), ceil_div(shape.k, k1)
+        rounds, blocks = ceil_div(deal.tiles, self.cores), ceil_div(shape.k, k1)
         side = 0 if t.stay == "a" else 1
         panel = self.copies(m, n, shape.k, hbm)[side]
         move = self.copies(m, n, k1, hbm)[1 - side]
@@ -306,20 +347,20 @@ class Prices:
         return found
 
     def _hbm(self, t: MatmulTiling) -> Hbm:
-        shape, target = self.shape, self.target
-        a, b = shape.left_bytes(), shape.right_bytes()
+        shape, target, deal = self.shape, self.target, self.deal(t)
+        a, b = self.left, self.right
         y = shape.batch * shape.m * shape.n * shape.out_size
         capacity = target.l2 * target.l2_usable
-        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+        rows, cols = deal.rows, deal.cols
         times_a, times_b = self._times(t, (a, b, y), capacity, (rows, cols))
-        moved_a = a * (groups_of(shape, t) if t.stay == "a" else cols)
-        moved_b = b * (groups_of(shape, t) if t.stay == "b" else rows)
-        shared = self._sharers(t)
+        moved_a = a * (deal.groups if t.stay == "a" else cols)
+        moved_b = b * (deal.groups if t.stay == "b" else rows)
+        shared = self._sharers(t, deal)
         read_a = a * times_a * row_loss(shape.copy_a(t.m, t.k1), target)
         read_b = b * times_b * row_loss(shape.copy_b(t.n, t.k1), target)
         read = a * times_a + b * times_b
         back = max(0.0, y - capacity * y / (read + y)) / target.hbm_write_efficiency
-        tiles = min(tiles_of(shape, t), self.cores)
+        tiles = min(deal.tiles, self.cores)
         early_a, early_b = tiles / shared[0] / rows, tiles / shared[1] / cols
         early = read_a / times_a * min(1.0, early_a / shape.batch)
         early += read_b / times_b * min(1.0, early_b / shape.batch)
@@ -330,19 +371,17 @@ class Prices:
             early / (read_a + read_b + back),
         )
 
-    def _sharers(self, t: MatmulTiling) -> tuple[float, float]:
+    def _sharers(self, t: MatmulTiling, deal: Deal) -> tuple[float, float]:
         """How many cores read the same panel of each factor in the first round."""
-        shape = self.shape
-        cores = cores_of(shape, t, self.target)
-        rows, cols = ceil_div(shape.m, t.m), ceil_div(shape.n, t.n)
+        rows, cols = deal.rows, deal.cols
         if t.stay:
-            groups = groups_of(shape, t)
-            mine, other = float(min(cores, groups)), max(1.0, cores / groups)
+            mine = float(min(deal.cores, deal.groups))
+            other = max(1.0, deal.cores / deal.groups)
             return (mine, other) if t.stay == "a" else (other, mine)
         if t.by_columns:
             rows, cols = cols, rows
-        tiles = min(cores, rows * cols)
-        strip = min(t.strip or strip_of(shape, t, self.target), rows)
+        tiles = min(deal.cores, rows * cols)
+        strip = min(t.strip or strip_of(self.shape, t, self.target), rows)
         wide = ceil_div(tiles, strip)
         if wide > cols:  # a strip has fewer tiles than there are cores
             strip, wide = min(rows, ceil_div(tiles, cols)), cols

@@ -10,6 +10,7 @@ Of equally fast tilings the first by `tile_key` is taken.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
@@ -157,7 +158,9 @@ def pairs(shape: ProductShape, prices: Prices) -> list[tuple[float, MatmulTiling
         if len(found) == PAIRS and cycles > found[-1][0]:
             break
         simple = [(round(prices.estimate(t), 3), t) for t in simplest(shape, m, n, target)]
-        found = sorted([*found, *sorted(simple, key=_place)[:1]], key=_place)[:PAIRS]
+        if simple:
+            insort(found, min(simple, key=_place), key=_place)
+            del found[PAIRS:]
     return [(prices.bound(t.m, t.n), t) for _, t in found]
 
 
