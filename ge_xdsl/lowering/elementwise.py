@@ -93,8 +93,12 @@ class _Group:
     small: tuple[int, ...] | None = None
     whole: str = ""
 
-    def takes(self, op: GeOp) -> bool:
-        """Whether the results of an op have a size that the chain has; notes a new one."""
+    def takes(self, op: GeOp, outside: bool) -> bool:
+        """Whether the results of an op have a size that the chain has; notes a new one.
+
+        What is smaller and used in the chain alone each tile works out again, in any size; the
+        others have the one size that the row ops leave.
+        """
         shape = shape_of(op.results[0])
         if op.op_type in rows.RECIPES:
             found = rows.rows_of(op)
@@ -110,6 +114,8 @@ class _Group:
         pairs = list(zip(shape, self.domain, strict=False))
         if len(shape) != len(self.domain) or any(a not in (1, b) for a, b in pairs):
             return False
+        if not outside:
+            return True
         if self.small not in (None, shape):
             return False
         self.small = shape
@@ -132,12 +138,24 @@ def units(ops: Sequence[Operation], eligible: Sequence[bool], target: Target) ->
         if reading is not None:
             made.append(reading)
             continue
-        chain = chain_program(group)
-        parts = [group] if _possible(chain, target) else [[op] for op in group]
-        for part in parts:
-            chain = chain if part is group else chain_program(part)
-            made.append(_unit(part, chain, target))
+        made += [_unit(part, chain, target) for part, chain in _parts(group, target)]
     return made
+
+
+def _parts(group: list[GeOp], target: Target) -> list[tuple[list[GeOp], Chain]]:
+    """A group as one chain; where it cannot be, small values and full ones apart, or op by op."""
+    chain = chain_program(group)
+    if _possible(chain, target):
+        return [(group, chain)]
+    parts = [[op] for op in group]
+    if not any(op.op_type in rows.RECIPES for op in group):
+        whole = domain_of(group)
+        small = [op for op in group if shape_of(op.results[0]) != whole]
+        full = [op for op in group if shape_of(op.results[0]) == whole]
+        halves = [part for part in (small, full) if part]
+        if len(halves) > 1 and all(_possible(chain_program(part), target) for part in halves):
+            parts = halves
+    return [(part, chain_program(part)) for part in parts]
 
 
 def _unit(ops: Sequence[GeOp], chain: Chain, target: Target) -> Unit:
@@ -230,7 +248,7 @@ def _joins(
     if not all(user > root or group_of.get(ops[user]) is group for user in users):
         return False
     # a root that reduces keeps no dimensions that the chain's other values could meet
-    return group.takes(op)
+    return group.takes(op, not all(group_of.get(ops[user]) is group for user in users))
 
 
 def chain_program(ops: Sequence[GeOp], windows: Windows | None = None) -> Chain:
@@ -257,9 +275,12 @@ class _Builder:
                     shapes.setdefault(v, operand_shape(op, i, v))
         self.operands = list(shapes)
         small = self.rows.small if self.rows else whole
+        sizes = [shape_of(op.results[0]) for op in ops if op.op_type not in rows.RECIPES]
+        self.sizes = {size: size for size in sizes if size not in (whole, small)}
         apart = [split for _, window in windows.values() for split in window.splits(whole)]
-        self.shape, each = merged_shape(whole, [*shapes.values(), small, *apart])
+        self.shape, each = merged_shape(whole, [*shapes.values(), small, *self.sizes, *apart])
         self.each, self.small = each[: len(shapes)], each[len(shapes)]
+        self.sizes = dict(zip(self.sizes, each[len(shapes) + 1 :], strict=False))
 
     def chain(self) -> Chain:
         """The chain."""
@@ -299,10 +320,12 @@ class _Builder:
 
     def sound(self) -> bool:
         """Whether the merged dimensions are those that the row ops reduce."""
+        # what each tile works out again is no result
+        stored = [shape_of(v) for op in self.ops for v in op.results if self.is_stored(op, v)]
+        if any(shape in self.sizes for shape in stored):
+            return False
         if self.rows is None:
-            return all(
-                shape_of(op.results[0]) == shape_of(self.ops[-1].results[0]) for op in self.ops
-            )
+            return True
         place = len(self.shape) - (2 if self.rows.whole == "rows" else 1)
         want = tuple(1 if i == place else d for i, d in enumerate(self.shape))
         return self.small == want and self.shape[place] == self.rows.count
@@ -340,8 +363,11 @@ class _Builder:
     def full(self, item: int, value: SSAValue) -> int:
         """A result in its full size, or as small as the chain's small values are."""
         element = self.program.values[item].element
-        is_small = self.rows is not None and tensor_of(value.type).size() != _size(self.rows)
-        if not is_small:
+        size = self.sizes.get(shape_of(value))
+        if size is not None:
+            same = [a == b for a, b in zip(size, self.shape, strict=True)][-2:]
+            return spread(self.program, item, Value(element, *same))
+        if self.rows is None or tensor_of(value.type).size() == _size(self.rows):
             return spread(self.program, item, Value(element))
         cols = self.program.whole == "cols"
         return spread(self.program, item, Value(element, cols, not cols))

@@ -2,7 +2,7 @@
 
 An op is expanded when its kernel is missing and all ops of the graph, or their own expansions,
 are lowered: whole or not at all. The new ops have no names but for the one that gives the first
-result that is used, which has the name of the old op.
+result that is used and no constant, which has the name of the old op.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ def _add(
     op: GeOp, reason: Reason, depth: int, done: list[GeOp], moved: dict[SSAValue, SSAValue]
 ) -> None:
     """Take an op of an expansion, or the ops of its own expansion."""
-    why = "" if op.op_type in CONSTANT_TYPES else reason(op)
+    why = "" if op.op_type in CONSTANT_TYPES else _is_worked_out(op) or reason(op)
     if not why:
         done.append(op)
         return
@@ -108,6 +108,15 @@ def _add(
         old.replace_all_uses_with(new)
         moved[old] = new
     op.drop_all_references()
+
+
+def _is_worked_out(op: GeOp) -> str:
+    """Why an op of an expansion needs no kernel: arithmetic on constants that grows none."""
+    if not is_constant(op):
+        return ""
+    sizes = [tensor_of(value.type).size() or 0 for value in op.operands]
+    grows = any((tensor_of(value.type).size() or 0) > max(sizes) for value in op.results)
+    return "" if grows else "no lowering for what is constant"
 
 
 def _values(build: Builder, op: GeOp) -> Sequence[SSAValue]:
@@ -159,8 +168,9 @@ def _discard(made: Sequence[GeOp]) -> None:
 def _replace(block: Block, op: GeOp, made: Sequence[GeOp], values: Sequence[SSAValue]) -> None:
     for new in made:
         block.insert_op_before(new, op)
-    pairs = zip(op.results, values, strict=True)
-    first = next((v for old, v in pairs if list(old.uses)), values[0]).owner
+    used = [new.owner for old, new in zip(op.results, values, strict=True) if list(old.uses)]
+    used.sort(key=lambda owner: isinstance(owner, GeOp) and owner.op_type in CONSTANT_TYPES)
+    first = used[0] if used else values[0].owner
     if isinstance(first, GeOp) and not first.node_name and op.node_name:
         first.node_name = op.node_name
     for old, new in zip(op.results, values, strict=True):

@@ -1,4 +1,4 @@
-"""Losses, rotary embeddings, dropout and quantisation as formulas."""
+"""Losses, rotary embeddings and masked softmax as formulas."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def _apply_rotary(
     return [x * cos + rotate(build, x, mode) * sin for x in (query, key)]
 
 
-# Dropout, quantisation
+# Codes, masks
 
 
 def _fake_quant(build: Builder, op: GeOp, x: Term) -> Term:
@@ -168,19 +168,6 @@ def _fake_quant(build: Builder, op: GeOp, x: Term) -> Term:
     offset = (first - place) * step
     codes = ((clipped - offset) * (1 / step) + 0.5).call("Floor")
     return codes * step + offset
-
-
-def quantize(build: Builder, op: GeOp) -> SSAValue:
-    """AscendQuant: round(x scale + offset) in i8, saturated"""
-    if op.get_attr("dst_type") != int(DataType.DT_INT8) or op.get_attr("sqrt_mode"):
-        raise build.decline("for this dst_type, and for sqrt_mode")
-    x = Term(build, build.wide(op.operands[0]))
-    y = x * op.get_attr("scale") + op.get_attr("offset")
-    kinds = {"Round": "Rint", "Floor": "Floor", "Ceil": "Ceil", "Trunc": "Trunc"}
-    how = kinds.get(op.get_attr("round_mode"))
-    if how is None:
-        raise build.decline(f"for round_mode {op.get_attr('round_mode')}")
-    return y.call(how).clip(-128.0, 127.0).like(op.results[0])
 
 
 def _scaled_masked_softmax(build: Builder, op: GeOp, x: Term, mask: Term | None) -> Term:
@@ -217,5 +204,4 @@ FORMULAS: dict[str, Formula] = {
 EXPANSIONS: dict[str, Expansion] = {
     **{name: formula(call) for name, call in FORMULAS.items()},
     "SparseSoftmaxCrossEntropyWithLogits": sparse_cross_entropy,
-    "AscendQuant": quantize,
 }

@@ -13,6 +13,7 @@ from ge_xdsl.lowering.expand import (
     picks,
     pools,
     products,
+    quant,
     recurrent,
     reductions,
 )
@@ -31,5 +32,6 @@ EXPANSIONS: dict[str, Expansion] = {
     **recurrent.EXPANSIONS,
     **forms.EXPANSIONS,
     **attention.EXPANSIONS,
+    **quant.EXPANSIONS,
 }
 """All expansions by op type."""
