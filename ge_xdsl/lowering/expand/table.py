@@ -6,6 +6,7 @@ from ge_xdsl.lowering.expand import (
     activations,
     arithmetic,
     attention,
+    experts,
     forms,
     images,
     losses,
@@ -16,6 +17,7 @@ from ge_xdsl.lowering.expand import (
     quant,
     recurrent,
     reductions,
+    sampling,
 )
 from ge_xdsl.lowering.expand.builder import Expansion
 
@@ -26,6 +28,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **picks.EXPANSIONS,
     **images.EXPANSIONS,
     **pools.EXPANSIONS,
+    **sampling.EXPANSIONS,
     **losses.EXPANSIONS,
     **products.EXPANSIONS,
     **norms.EXPANSIONS,
@@ -33,5 +36,6 @@ EXPANSIONS: dict[str, Expansion] = {
     **forms.EXPANSIONS,
     **attention.EXPANSIONS,
     **quant.EXPANSIONS,
+    **experts.EXPANSIONS,
 }
 """All expansions by op type."""
