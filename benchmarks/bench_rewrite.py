@@ -437,7 +437,6 @@ def main() -> None:
     parser.add_argument("--runs", default="", help="only runs whose names begin so, and run_ge's")
     args = parser.parse_args()
     gc.set_threshold(100_000, 50, 1000)
-    gc.freeze()
     sizes = [int(n) for n in args.nodes.split(",")]
     results: list[dict[str, Any]] = []
     for kind in args.kinds.split(","):

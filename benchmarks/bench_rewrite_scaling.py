@@ -227,7 +227,6 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     gc.set_threshold(100_000, 50, 1000)
-    gc.freeze()
     sizes = [int(n) for n in args.sizes.split(",")]
     result: dict[str, Any] = {c.__name__: measure(c, sizes, args.repeat) for c in CASES}
     print(json.dumps({**result, "loops": loops(sizes[-1])}, indent=2))

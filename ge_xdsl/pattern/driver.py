@@ -12,9 +12,9 @@ from time import perf_counter
 
 from xdsl.ir import Block, Operation
 
+from ge_xdsl.dialects.ge.collect import seldom
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.registry import op_class
-from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.decompose import decompose, node_boundary
 from ge_xdsl.pattern.fixpoint import run_fixpoint
 from ge_xdsl.pattern.guard import Guard
@@ -59,8 +59,8 @@ def run_ge(
     `infer`: new nodes get inferred types, checked against what their readers had. Raises
     CompileError when a replacement does not fit or rewriting does not end.
     """
-    with seldom():
-        run = _GeRun(block, pass_name, infer, recorders, makes_nodes(rules))
+    run = _GeRun(block, pass_name, infer, recorders, makes_nodes(rules))
+    with seldom(run.index.size):
         try:
             run.many = len(rules) >= MANY
             for rule in rules:

@@ -18,10 +18,10 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, OpResult, SSAValue
 from xdsl.traits import Pure
 
+from ge_xdsl.dialects.ge.collect import seldom
 from ge_xdsl.dialects.ge.graph import functions
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.pattern.access import is_ge, operands_of, user_of, uses
-from ge_xdsl.pattern.collect import seldom
 from ge_xdsl.pattern.guard import Guard
 from ge_xdsl.pattern.index import AnyEdge, BlockIndex, has_features
 from ge_xdsl.pattern.match import Match
@@ -65,12 +65,12 @@ def run_fixpoint(
     """
     report = RunReport([RuleReport(rule.name) for rule in rules])
     started = perf_counter()
-    with seldom():
-        for func in functions(module):
-            changed = True
-            while changed:
-                indices = _indices(func, makes_nodes(rules))
-                changed = False
+    for func in functions(module):
+        changed = True
+        while changed:
+            indices = _indices(func, makes_nodes(rules))
+            changed = False
+            with seldom(sum(index.size for index in indices)):
                 for index in reversed(indices):
                     run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
                     changed |= run.run() and len(indices) > 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Callable
 from typing import Any
 
@@ -22,8 +21,7 @@ from ge_xdsl.dialects.ge.prototype import decode
 from ge_xdsl.dialects.ge.text import module_text
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
-from ge_xdsl.errors import CompileError, Location
-from ge_xdsl.pattern.collect import SELDOM
+from ge_xdsl.errors import Location
 from ge_xdsl.pattern.driver import PatternRule, run_fixpoint, run_ge
 from ge_xdsl.pattern.plan import LIMIT, Plan, Plans
 
@@ -267,22 +265,3 @@ def test_known_values_go_the_general_way(monkeypatch: pytest.MonkeyPatch) -> Non
     with KnownValues({func.body.block.args[0]: np.zeros((4, 4), np.float32)}):
         run_ge(func.body.block, [rule(RELUS, RELU)])
     assert not done
-
-
-def test_collecting_seldom_ends_with_the_run() -> None:
-    before = gc.get_threshold()
-    seen: list[tuple[int, int, int]] = []
-
-    def build(_: object) -> None:
-        seen.append(gc.get_threshold())
-
-    func = graph(relus(1))
-    try:
-        for threshold in ((700, 10, 10), (0, 10, 2000)):
-            gc.set_threshold(*threshold)
-            with pytest.raises(CompileError, match="replacement is None"):
-                run_ge(func.body.block, [PatternRule(pattern(RELUS), build)])
-            assert gc.get_threshold() == threshold
-    finally:
-        gc.set_threshold(*before)
-    assert seen == [SELDOM, (0, SELDOM[1], 2000)]

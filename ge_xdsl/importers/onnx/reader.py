@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Generator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +10,7 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Region
 
+from ge_xdsl.dialects.ge.collect import paused
 from ge_xdsl.dialects.ge.names import (
     INPUT_DIMS,
     INPUT_NAMES,
@@ -71,30 +69,12 @@ def import_onnx_bytes(
 def _import(data: memoryview, file: str, folder: Path | None, ctx: Context | None) -> ModuleOp:
     location = Location(file)
     try:
-        with _paused_collection():
+        with paused(len(data)):
             model, cut = _parse(data)
             weights = {index: data[start:end] for index, (start, end) in cut.items()}
             return GraphImporter(model, file, folder, weights, ctx).run()
     except CompileError as error:
         raise error.with_location(location) from error.__cause__
-
-
-@contextmanager
-def _paused_collection() -> Generator[None]:
-    """Cyclic garbage collection off: an import only makes objects that stay, which the collector
-    would walk again and again (a third of the time of a large graph). Afterwards they count as
-    old ones, which freezing and unfreezing does without a walk; else the next object that anybody
-    makes has the collector walk them all as young ones."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            if not gc.get_freeze_count():  # else what the user froze would thaw
-                gc.freeze()
-                gc.unfreeze()
-            gc.enable()
 
 
 def _parse(data: memoryview) -> tuple[ModelProto, dict[int, tuple[int, int]]]:
