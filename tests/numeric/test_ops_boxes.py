@@ -206,7 +206,10 @@ def test_suppression_with_a_mask_has_shapes_and_no_value():
 
 @pytest.mark.parametrize(
     ("operand", "text"),
-    [(2, "max_output_size has 2 elements, expected 1"), (3, "iou_threshold has 2 elements")],
+    [
+        (2, "max_output_size is 2, expected one element"),
+        (3, "iou_threshold is 2, expected one element"),
+    ],
 )
 def test_thresholds_of_two_numbers(operand, text):
     given = [np.zeros((3, 4), F32), np.zeros(3, F32), np.array([1], I32), *[np.zeros(1, F32)] * 2]

@@ -48,10 +48,19 @@ def test_inverse_of_halves_is_rounded_once():
     assert_close(run("MatrixInverse", x)[0], wide, 2)
 
 
-def test_singular_matrices_are_refused():
-    x = np.zeros((2, 2), F32)
-    with pytest.raises(ValueError, match="Singular matrix"):
-        make("MatrixInverse", [x], True).execute([x])
+@pytest.mark.parametrize(
+    ("op_type", "count", "message"),
+    [
+        ("MatrixInverse", 1, "x is singular, expected an invertible matrix"),
+        ("Cholesky", 1, "x is not positive definite, expected a positive definite matrix"),
+        ("MatrixSolve", 2, "matrix is singular, expected an invertible one"),
+        ("MatrixTriangularSolve", 2, "matrix is singular, expected an invertible one"),
+    ],
+)
+def test_matrices_that_an_op_is_not_defined_on(op_type, count, message):
+    x = [np.zeros((2, 2), F32)] * count
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        make(op_type, x, True).execute(x)
 
 
 def test_cholesky():

@@ -87,7 +87,7 @@ def test_operands_stay_as_they_are():
     [
         ([[0, 3]], [1.0], r"index is \[0, 3\], expected one inside 2x3"),
         ([[-1, 0]], [1.0], r"index is \[-1, 0\], expected one inside 2x3"),
-        ([[0, 0]], [1.0, 2.0], "updates is 2, expected 1"),
+        ([[0, 0]], [1.0, 2.0], "shapes of updates and of the slices are 2 and 1"),
     ],
 )
 def test_refused_values(indices, updates, text):

@@ -117,7 +117,7 @@ def test_in_top_k_of_no_classes():
     ("op_type", "name", "value", "text"),
     [
         ("TopK", "k", 4, r"k is 4, expected 0 to 3"),
-        ("TopK", "k", [1, 2], r"k has 2 elements, expected 1"),
+        ("TopK", "k", [1, 2], r"k is 2, expected one element"),
         ("NthElement", "n", 3, r"n is 3, expected one in \[0, 3\)"),
     ],
 )

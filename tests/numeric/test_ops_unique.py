@@ -119,5 +119,5 @@ def test_invert_permutation():
 def test_axis_of_a_matrix_is_needed():
     x = np.zeros((2, 2), F32)
     op = make("UniqueExt2", [x, np.array([0], I32)], False)
-    with pytest.raises(ValueError, match=r"axis is \[\] for rank 2, expected one axis"):
+    with pytest.raises(ValueError, match="x is 2x2, expected rank 1"):
         op.execute([x, np.zeros(0, I32)])

@@ -38,3 +38,12 @@ def from_modules():
 
 
 BASES = from_modules() | from_tables()
+
+NO_FORM = {
+    **dict.fromkeys(("Const", "Constant"), "its value is its form"),
+    **dict.fromkeys(("NoOp", "control_edge", "unconnected", "yield"), "no operator on tensors"),
+    **dict.fromkeys(("If", "_If", "StatelessIf", "Case", "StatelessCase"), "holds subgraphs"),
+    **dict.fromkeys(("While", "StatelessWhile", "For"), "holds subgraphs"),
+    **dict.fromkeys(("PartitionedCall", "StatefulPartitionedCall"), "holds subgraphs"),
+}
+"""Op type -> why it has no base form."""

@@ -1,112 +1,168 @@
-"""Ops with an attribute that names dimensions refuse one that their operands do not have, from
-either end, with a message that says so: those with a base in `constraint_tables`, and those that
-take equal operands of rank 3 and nothing else."""
+"""Ops refuse a dimension that their operands do not have, from either end, with a message that says
+so, whether an attribute names it or an operand: every attribute and operand of every op, but for
+those with a reason in a table. -1, where it is taken, is the last dimension.
+"""
 
+import re
+
+import numpy as np
 import pytest
-from op_cases import changed, op_text, result_count
-from op_text import module_of
-from test_constraint_tables import BASES
+from op_bases import BASES, NO_FORM
+from xdsl.ir import Block
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.graph import main_function, verify
-from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.dialects.ge.op import KnownValues, constant_of, operand_tensors
+from ge_xdsl.dialects.ge.registry import op_class, typed_ops
 from ge_xdsl.dialects.ge.text import parse_module
+from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
 
-NAMES = ("axis", "axes", "dim", "dims", "dimension", "split_dim", "concat_dim", "seq_dim")
-SHAPES = {("FillD", "dims"), ("FillV2D", "dims")}
-"""What has one of those names and lists sizes."""
-FREE = {("ConcatFromSequence", "axis"): "the rank of what stands behind a handle is not known"}
-"""(op, attribute) -> why any number is accepted there."""
+NAMED = re.compile(r"axis|axes|dim|perm|order")
+LISTS = ("ListInt", "ListListInt")
+
+SIZES = {
+    "attn_dim_per_head": "the length of a head",
+    "head_dim": "the length of a head",
+    "min_dimension": "the size of an image",
+    "max_dimension": "the size of an image",
+    "out_box_dim": "the rank of a result, 2 or 3",
+    "output_dim": "a number of channels",
+    "output_dim0": "the length of a result",
+    "new_axis_mask": "a bit per entry of begin",
+    "shrink_axis_mask": "a bit per entry of begin",
+    "new_axis": "0 or 1: concatenate or stack",
+    "num_axes": "how many dimensions, -1 for all that are left",
+}
+"""Names that match and are no dimension -> what they are."""
+OTHERS = {
+    ("FillD", "dims"): "sizes",
+    ("FillV2D", "dims"): "sizes",
+    ("Fill", "dims"): "sizes",
+    ("ConcatFromSequence", "axis"): "the rank of what stands behind a handle is not known",
+}
+"""(op, attribute or operand) -> why any number is accepted there."""
+FIXED = {
+    ("SoftmaxGradExt", "axes"),
+    ("AddRmsNormQuant", "axis"),
+    ("DequantSwigluQuant", "activate_dim"),
+}
+"""What takes one value only, or names a dimension by no number from the end."""
 
 
-def walk():
-    for op_type in BASES:
-        for spec in op_class(op_type).prototype.attrs:
-            if (op_type, spec.name) in SHAPES:
-                continue
-            if spec.name in NAMES and spec.kind in ("Int", "ListInt"):
-                for place in (99, -99):
-                    yield op_type, spec.name, [place] if spec.kind == "ListInt" else place
+def is_dimension(op_type, name):
+    return NAMED.search(name) and name not in SIZES and (op_type, name) not in OTHERS
 
 
-@pytest.mark.parametrize(("op_type", "name", "value"), list(walk()))
-def test_a_dimension_that_is_not_there_is_refused(op_type, name, value):
-    operands, attrs = changed(BASES[op_type], op_type, {name: value})
-    text = module_of(op_text(op_type, operands, attrs), result_count(op_type, attrs))
-    module = parse_module(text)
-    if (op_type, name) in FREE:
-        verify(module)
-        return
-    with pytest.raises(CompileError) as caught:
-        verify(module)
-    assert "99" in caught.value.message
-    assert "expected" in caught.value.message
-    assert caught.value.subject.startswith(f"ge.{op_type}")
-
-
-PLAIN = [
-    "LogSoftmaxV2",
-    "ArgMaxD",
-    "ArgMinD",
-    "ArgMaxWithValue",
-    "ArgMinWithValue",
-    "HardMax",
-    "Sort",
-    "SortV2",
-    "SortWithIndex",
-    "CumsumD",
-    "CumprodD",
-    "CumulativeLogsumexpD",
-    "LpNorm",
-    "LpNormV2",
-    "EuclideanNormD",
-    "SquareSumV1",
-    "SquareSumV2",
-    "ReduceMeanVariance",
-    "ReduceStdV2",
-    "ReduceVar",
-    "ReverseV2D",
-    "MVNV2",
-    "L2Normalize",
-    "SoftmaxGrad",
-    "LogSoftmaxGrad",
-    "ConfusionMulGrad",
-    "SwiGlu",
-    "GLU",
-    "GeGluV2",
-    "Unpack",
-    "SplitD",
-    "Flatten",
-    "FlattenV2",
+ATTRIBUTES = [
+    (op_type, spec.name)
+    for op_type in BASES
+    for spec in op_class(op_type).prototype.attrs
+    if spec.kind in ("Int", *LISTS) and is_dimension(op_type, spec.name)
 ]
-ATTRS = {"Unpack": {"num": 2}, "SplitD": {"num_split": 2}}
-RESULTS = {"Unpack": 2, "SplitD": 2}
-TYPES = {"SortWithIndex": ["2x2x2xf32", "2x2x2xi32"]}
+OPERANDS = [
+    (op_type, io.name)
+    for op_type in BASES
+    for io in op_class(op_type).prototype.inputs
+    if is_dimension(op_type, io.name)
+]
 
 
-def plain(op_type, place):
-    """The text of an op whose attribute names dimension `place` of its operands."""
-    proto = op_class(op_type).prototype
-    spec = next(s for s in proto.attrs if s.name in NAMES)
-    required = [io for io in proto.inputs if io.kind == "required"]
-    types = TYPES.get(op_type, ["2x2x2xf32"] * len(required))
-    operands = {io.name: text for io, text in zip(required, types, strict=True)}
-    attrs = {**ATTRS.get(op_type, {}), spec.name: [place] if spec.kind == "ListInt" else place}
-    return module_of(op_text(op_type, operands, attrs), RESULTS.get(op_type, len(proto.outputs)))
+def placed(op_type, name, place):
+    """The values of the attribute to try: the dimension alone, and in the base form's list."""
+    op = BASES[op_type]()
+    kind = op.prototype.attr_by_name[name].kind
+    if kind == "ListListInt":
+        return [[[0, place]]]
+    if kind == "Int":
+        return [place]
+    held = list(op.get_attr(name) or ())
+    permutes = name.startswith(("perm", "order"))
+    return [[place], [place, *held[1:]]][permutes:]
 
 
-def inferred(op_type, place):
-    module = parse_module(plain(op_type, place))
-    ops = main_function(module).body.block.ops
-    return next(op for op in ops if op.name == f"ge.{op_type}").inferred()
+def with_attribute(op_type, name, value):
+    op = BASES[op_type]()
+    op.set_attr(name, value)
+    return op
+
+
+def test_every_op_is_walked():
+    assert [op for op in typed_ops() if op not in BASES and op not in NO_FORM] == []
+    assert [op for op in NO_FORM if op in BASES] == []
 
 
 @pytest.mark.parametrize("place", [99, -99])
-@pytest.mark.parametrize("op_type", PLAIN)
-def test_equal_operands(op_type, place):
-    assert inferred(op_type, 0) is not None
-    with pytest.raises(VerifyException) as caught:
-        inferred(op_type, place)
-    assert "99" in str(caught.value)
-    assert "expected" in str(caught.value)
+@pytest.mark.parametrize(("op_type", "name"), ATTRIBUTES)
+def test_an_attribute_names_a_dimension_that_is_not_there(op_type, name, place):
+    for value in placed(op_type, name, place):
+        op = with_attribute(op_type, name, value)
+        with pytest.raises(VerifyException, match=r"99.*, expected|shapes .* 99") as caught:
+            op.inferred()
+        assert "expected" in str(caught.value)
+
+
+def types_at(op_type, name, place):
+    """The result types with the dimension in the attribute; None where it is refused."""
+    for value in placed(op_type, name, place):
+        try:
+            return [t.type for t in with_attribute(op_type, name, value).inferred()]
+        except VerifyException as error:
+            assert "expected" in str(error)
+    return None
+
+
+@pytest.mark.parametrize(("op_type", "name"), [pair for pair in ATTRIBUTES if pair not in FIXED])
+def test_minus_one_is_the_last_dimension(op_type, name):
+    last = types_at(op_type, name, -1)
+    op = BASES[op_type]()
+    values = [*operand_tensors(op), *(tensor_of(r.type) for r in op.results)]
+    ranks = sorted({len(t.shape) for t in values if t.shape} | {1})
+    if last is not None:
+        assert last in [types_at(op_type, name, rank - 1) for rank in ranks]
+
+
+def operand_index(op, name):
+    """Where the operand stands among the op's operands; None where the base form lacks it."""
+    start = 0
+    for io, count in zip(op.prototype.inputs, op.operand_counts(), strict=True):
+        if io.name == name:
+            return start if count else None
+        start += count
+    raise AssertionError(name)
+
+
+@pytest.mark.parametrize("place", [99, -99])
+@pytest.mark.parametrize(("op_type", "name"), OPERANDS)
+def test_an_operand_names_a_dimension_that_is_not_there(op_type, name, place):
+    op = BASES[op_type]()
+    index = operand_index(op, name)
+    arrays = [
+        np.zeros(t.shape, numpy_dtype(t.dtype)) if (c := constant_of(v)) is None else c
+        for v, t in zip(op.operands, operand_tensors(op), strict=True)
+    ]
+    held = np.array(arrays[index])
+    held.reshape(-1)[0] = place
+    arrays[index] = held
+    op.operands[index] = Block(arg_types=[op.operands[index].type]).args[0]
+    with (
+        KnownValues({op.operands[index]: held}),
+        pytest.raises(VerifyException, match=rf"{place}.*, expected"),
+    ):
+        op.inferred()
+    with pytest.raises(ValueError, match=rf"{place}.*, expected"):
+        op.execute(arrays)
+
+
+def test_the_message_names_op_and_node():
+    text = """func.func @main(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %y = ge.SoftmaxV2(%x) {axes = [2]} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  func.return %y : tensor<2x3xf32>
+}
+"""
+    module = parse_module(text)
+    assert main_function(module).body.block.first_op.node_name == "y"
+    with pytest.raises(CompileError) as caught:
+        verify(module)
+    assert caught.value.subject == "ge.SoftmaxV2 'y'"
+    assert caught.value.message == "axes is 2, expected one in [-2, 2)"

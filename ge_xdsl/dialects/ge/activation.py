@@ -81,7 +81,7 @@ class PReluOp(GeOp):
     def evaluate(self, x: Array, weight: Array) -> Array:
         import numpy as np
 
-        if weight.ndim <= 1 and weight.size > 1 and x.ndim > 1:
+        if weight.ndim == 1 and weight.size != 1 and x.ndim > 1:
             weight = weight.reshape(-1, *(1,) * (x.ndim - 2))
         return np.where(x > 0, x, x * (weight.reshape(()) if weight.size == 1 else weight))
 

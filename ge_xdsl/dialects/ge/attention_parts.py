@@ -26,7 +26,7 @@ from ge_xdsl.dialects.ge.matmul import contract
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.operands import check_length
 from ge_xdsl.dialects.ge.recurrent import dims, part_of
-from ge_xdsl.dialects.ge.shapes import merge_dim, multiply_dims
+from ge_xdsl.dialects.ge.shapes import merge_dim, multiply_dims, normalize_axes
 from ge_xdsl.dialects.ge.suffix import check_floats
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor
 
@@ -39,7 +39,7 @@ class AttentionScoreOp(GeOp):
 
     softmax_output is [B, N, S, keys]. The values are unconfirmed. C1: query and padding_mask have
     rank 4. C2: keep_prob is above 0 and at most 1. C3: query, key and value are floating-point
-    tensors of one element type.
+    tensors of one element type. C4: softmax_axes are dimensions of softmax_output.
     """
 
     name = "ge.AttentionScore"
@@ -63,6 +63,7 @@ class AttentionScoreOp(GeOp):
         check_floats(query=query, key=key, value=value)  # C3
         one_element_type(query, key, value)  # C3
         check_keep(self.keep_prob)  # C2
+        normalize_axes(self.softmax_axes, 4, "softmax_axes")  # C4
         b, n, s, d = dims(query, 4, "query")  # C1
         keys = dims(rest[0], 4, "padding_mask")[3]  # C1
         score = bounded((multiply_dims(b, s), multiply_dims(n, d)))
@@ -80,7 +81,7 @@ class SwinAttentionScoreOp(GeOp):
 
     softmax is [B, N, S, keys]. The values are unconfirmed. C1: query has rank 4. C2: keep_prob is
     above 0 and at most 1. C3: query, key and value are floating-point tensors of one element type.
-    C4: padding_mask1 is given, of rank 4.
+    C4: padding_mask1 is given, of rank 4. C5: softmax_axes are dimensions of softmax.
     """
 
     name = "ge.SwinAttentionScore"
@@ -105,6 +106,7 @@ class SwinAttentionScoreOp(GeOp):
         check_floats(query=query, key=key, value=value)  # C3
         one_element_type(query, key, value)  # C3
         check_keep(self.keep_prob)  # C2
+        normalize_axes(self.softmax_axes, 4, "softmax_axes")  # C5
         b, n, s, d = dims(query, 4, "query")  # C1
         if rest[0] is None:  # C4
             raise VerifyException("padding_mask1 is missing, expected it")

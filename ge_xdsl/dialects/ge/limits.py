@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ class _Reads(dict[SSAValue, Any]):
 
 
 def check_sizes(op: GeOp, arrays: Sequence[Array]) -> list[int]:
-    """Raise ValueError when a result of `op` on these operands is above ELEMENT_LIMIT.
+    """Raise ValueError for operands that `infer` refuses, or a result above ELEMENT_LIMIT.
 
     Inference sees the operands' values, so a shape that the graph computes is known too. Returns
     the positions of the operands whose values it asked for.
@@ -48,14 +48,16 @@ def check_sizes(op: GeOp, arrays: Sequence[Array]) -> list[int]:
     if op.op_type in CONSTANT_TYPES or not op.has_infer():
         return []
     tensors = [
-        Tensor(tensor_of(value.type).dtype, array.shape)
+        replace(tensor_of(value.type), shape=array.shape)
         for value, array in zip(op.operands, arrays, strict=True)
     ]
     results: Sequence[Tensor] = ()
     with KnownValues(dict(zip(op.operands, arrays, strict=True))):
         KnownValues.current = reads = _Reads(KnownValues.current)
-        with suppress(VerifyException):  # evaluate refuses these operands too, and may say more
+        try:
             results = op.inferred(tensors) or ()
+        except VerifyException as error:
+            raise ValueError(str(error)) from None
     for tensor in results:
         if tensor.shape is not None:
             check_shape(tensor.shape)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from xdsl.utils.exceptions import VerifyException
@@ -112,6 +112,22 @@ def _adjoint(x: Array) -> Array:
     return x.swapaxes(-1, -2).conj()
 
 
+def _of_regular(function: Callable[..., Array], what: str, expected: str, *arrays: Array) -> Array:
+    """What a function of numpy.linalg gives; ValueError for matrices it is not defined on."""
+    import numpy as np
+
+    try:
+        return function(*arrays)
+    except np.linalg.LinAlgError:
+        raise ValueError(f"{what}, expected {expected}") from None
+
+
+def _solved(matrix: Array, rhs: Array) -> Array:
+    import numpy as np
+
+    return _of_regular(np.linalg.solve, "matrix is singular", "an invertible one", matrix, rhs)
+
+
 class MatrixInverseOp(GeOp):
     """y = the inverses of the matrices x [..., m, m], of their adjoints when adjoint.
 
@@ -134,7 +150,7 @@ class MatrixInverseOp(GeOp):
     def evaluate(self, x: Array) -> Array:
         import numpy as np
 
-        y = np.linalg.inv(x)
+        y = _of_regular(np.linalg.inv, "x is singular", "an invertible matrix", x)
         return _adjoint(y) if self.adjoint else y
 
 
@@ -159,7 +175,8 @@ class CholeskyOp(GeOp):
     def evaluate(self, x: Array) -> Array:
         import numpy as np
 
-        return np.linalg.cholesky(x)
+        expected = "a positive definite matrix"
+        return _of_regular(np.linalg.cholesky, "x is not positive definite", expected, x)
 
 
 class _Solve(GeOp):
@@ -195,9 +212,7 @@ class MatrixSolveOp(_Solve):
         return self.check(matrix, rhs)
 
     def evaluate(self, matrix: Array, rhs: Array) -> Array:
-        import numpy as np
-
-        return np.linalg.solve(_adjoint(matrix) if self.adjoint else matrix, rhs)
+        return _solved(_adjoint(matrix) if self.adjoint else matrix, rhs)
 
 
 class MatrixTriangularSolveOp(_Solve):
@@ -224,7 +239,7 @@ class MatrixTriangularSolveOp(_Solve):
         import numpy as np
 
         triangle = np.tril(matrix) if self.lower else np.triu(matrix)
-        return np.linalg.solve(_adjoint(triangle) if self.adjoint else triangle, rhs)
+        return _solved(_adjoint(triangle) if self.adjoint else triangle, rhs)
 
 
 _SUMS = {

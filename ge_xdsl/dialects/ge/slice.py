@@ -400,13 +400,13 @@ def pad_pairs(flat: Sequence[int], rank: int, contiguous: bool) -> list[tuple[in
 
 
 def padded_shape(shape: Sequence[int], pairs: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    """The shape with (before, after) added; negative ones crop."""
+    """The shape with (before, after) added; negative ones crop, before the others add."""
     out: list[int] = []
     for dim, (before, after) in zip(shape, pairs, strict=True):
-        size = DYNAMIC if dim == DYNAMIC else dim + before + after
-        if dim != DYNAMIC and size < 0:
-            raise VerifyException(f"paddings crop a dimension of {dim} to {size}, expected >= 0")
-        out.append(size)
+        left = dim + min(before, 0) + min(after, 0)
+        if dim != DYNAMIC and left < 0:
+            raise VerifyException(f"paddings crop a dimension of {dim} to {left}, expected >= 0")
+        out.append(DYNAMIC if dim == DYNAMIC else dim + before + after)
     return tuple(out)
 
 
