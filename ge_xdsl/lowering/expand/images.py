@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -286,7 +287,7 @@ def _strides(build: Builder, x: SSAValue, high: Window, wide: Window) -> dict[st
     }
 
 
-def _view(build: Builder, x: SSAValue, dims: Sequence[tuple[int, int]]) -> SSAValue:
+def view(build: Builder, x: SSAValue, dims: Sequence[tuple[int, int]]) -> SSAValue:
     """Elements of x at every sum of multiples of strides; dims are (size, stride)."""
     sizes, strides = [list(part) for part in zip(*dims, strict=True)]
     result = tensor_of(x.type).with_shape(sizes)
@@ -307,7 +308,7 @@ def _window_rows(
     known = _strides(build, x, high, wide)
     depth = prod(build.shape(weight)[1:])
     image = (images, prod(build.shape(x)[1:]))
-    rows = _view(build, x, [image, *(known[k] for k in "ijcuv")])
+    rows = view(build, x, [image, *(known[k] for k in "ijcuv")])
     pixels = high.count * wide.count
     rows = build.reshape(rows, [images * pixels, depth])
     right = build.reshape(weight, [out, depth])
@@ -332,7 +333,7 @@ def _window_columns(
     known = _strides(build, x, high, wide)
     depth = prod(build.shape(weight)[1:])
     image = (images, prod(build.shape(x)[1:]))
-    columns = _view(build, x, [image, *(known[k] for k in "cuvij")])
+    columns = view(build, x, [image, *(known[k] for k in "cuvij")])
     columns = build.reshape(columns, [images, groups, depth, high.count * wide.count])
     left = build.reshape(weight, [1, groups, out // groups, depth])
     if images > 1 and groups > 1:
@@ -358,6 +359,7 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
     planes = as_planes(build, dy, op.data_format)
     if (
         groups == 1
+        and len(windows) == 2
         and all(w.kernel == w.stride and w.dilation == 1 for w in windows)
         and all(
             w.before == 0 and n == w.count * w.stride for w, n in zip(windows, sizes, strict=True)
@@ -368,7 +370,9 @@ def transposed(build: Builder, op: GeOp) -> SSAValue:
         y = _by_zeros(build, planes, weight, windows, sizes, groups)
     if bias is not None:
         y = build(
-            "Add", build.wide(y), build.reshape(build.wide(bias), [1, build.count(bias), 1, 1])
+            "Add",
+            build.wide(y),
+            build.reshape(build.wide(bias), [1, build.count(bias), *(1 for _ in windows)]),
         )
         y = build.cast(y, build.dtype(op.results[0]))
     y = from_planes(build, y, op.data_format)
@@ -417,22 +421,29 @@ def _by_zeros(
     images, out, *counts = build.shape(x)
     strides = [w.stride for w in windows]
     if any(s > 1 for s in strides):
-        (h, wd), (sh, sw) = counts, strides
-        spread = build.reshape(x, [images, out, h, 1, wd, 1])
-        pads = [[0, 0], [0, 0], [0, 0], [0, sh - 1], [0, 0], [0, sw - 1]]
-        spread = build("Pad", spread, build.const(pads, DataType.DT_INT64))
-        x = build.reshape(spread, [images, out, h * sh, wd * sw])
-        x = build.slice(x, 2, 0, (h - 1) * sh + 1)
-        x = build.slice(x, 3, 0, (wd - 1) * sw + 1)
+        split = [images, out, *(d for n in counts for d in (n, 1))]
+        pads = [[0, 0], [0, 0], *(pair for s in strides for pair in ([0, 0], [0, s - 1]))]
+        spread = build("Pad", build.reshape(x, split), build.const(pads, DataType.DT_INT64))
+        sizes_apart = [n * s for n, s in zip(counts, strides, strict=True)]
+        x = build.reshape(spread, [images, out, *sizes_apart])
+        for axis, (n, s) in enumerate(zip(counts, strides, strict=True)):
+            x = build.slice(x, 2 + axis, 0, (n - 1) * s + 1)
     each, (depth, *kernel) = out // groups, build.shape(weight)[1:]
-    turned = build.reshape(build.flip(weight, [2, 3]), [groups, each, depth, *kernel])
-    turned = build.transpose(turned, [0, 2, 1, 3, 4])
+    spatial = list(range(len(kernel)))
+    turned = build.flip(weight, [2 + i for i in spatial])
+    turned = build.reshape(turned, [groups, each, depth, *kernel])
+    turned = build.transpose(turned, [0, 2, 1, *(3 + i for i in spatial)])
     turned = build.reshape(turned, [groups * depth, each, *kernel])
     inner = [
         Window(w.kernel, 1, w.dilation, w.span - 1 - w.before, 0, n)
         for w, n in zip(windows, sizes, strict=True)
     ]
-    return conv2d(build, x, turned, inner, groups)
+    if len(kernel) == 2:
+        return conv2d(build, x, turned, inner, groups)
+    cut = max(-inner[0].before, 0)
+    x = build.slice(x, 2, cut, build.shape(x)[2] - cut)
+    inner[0] = replace(inner[0], before=max(inner[0].before, 0))
+    return _by_depth(build, x, turned, inner, groups, None)
 
 
 EXPANSIONS: dict[str, Expansion] = {
@@ -458,6 +469,8 @@ EXPANSIONS: dict[str, Expansion] = {
             *("Conv2DTranspose", "Conv2DTransposeD", "Deconvolution"),
             *("Conv2DBackpropInput", "Conv2DBackpropInputD"),
             *("DepthwiseConv2DBackpropInput", "DepthwiseConv2DBackpropInputD"),
+            *("Conv3DTranspose", "Conv3DTransposeD", "Conv3DTransposeV2"),
+            *("Conv3DBackpropInput", "Conv3DBackpropInputD", "Conv3DBackpropInputV2"),
         ),
         transposed,
     ),

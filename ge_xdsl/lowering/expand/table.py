@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ge_xdsl.lowering.expand import (
     activations,
+    adjoints,
     arithmetic,
     attention,
     experts,
@@ -29,6 +30,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **images.EXPANSIONS,
     **pools.EXPANSIONS,
     **sampling.EXPANSIONS,
+    **adjoints.EXPANSIONS,
     **losses.EXPANSIONS,
     **products.EXPANSIONS,
     **norms.EXPANSIONS,
