@@ -9,15 +9,17 @@ from xdsl.ir import SSAValue
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
-from ge_xdsl.lowering.flash import LONGEST, Flash, flash_kernel
+from ge_xdsl.lowering.flash import LONGEST, flash_kernel
+from ge_xdsl.lowering.online import Flash
 from ge_xdsl.lowering.placement import place_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.targets.target import Target
 
 TYPES = frozenset({"FlashAttentionScore"})
-TILES = ((128, 2), (128, 1), (64, 2), (64, 1))
-"""Keys of a tile and buffers in UB, those that are faster first."""
+TILES = ((256, 64, 2, 2), (256, 64, 2, 1), (256, 64, 1, 1), (128, 64, 1, 1))
+"""Keys of a step and of a tile in UB, buffers of weights and of parts of the output in UB, those
+that are faster first."""
 MIXED = ("2201",)
 """Architectures whose cube and vector cores exchange tiles through GM."""
 
@@ -41,14 +43,15 @@ def reason(op: GeOp, target: Target) -> str:
 
 def _fitted(flash: Flash, target: Target) -> Flash:
     """The largest tiles that fit; raises CompileError when the smallest do not."""
-    for step, depth in TILES[:-1]:
-        tried = replace(flash, step=step, depth=depth)
+    for step, width, stores, loads in TILES[:-1]:
+        tried = replace(flash, step=step, width=width, stores=stores, loads=loads)
         try:
             place_kernel(flash_kernel("attention", tried, target), target)
         except CompileError:
             continue
         return tried
-    tried = replace(flash, step=TILES[-1][0], depth=TILES[-1][1])
+    step, width, stores, loads = TILES[-1]
+    tried = replace(flash, step=step, width=width, stores=stores, loads=loads)
     place_kernel(flash_kernel("attention", tried, target), target)
     return tried
 

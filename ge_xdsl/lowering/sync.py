@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
 from xdsl.ir import Block, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, check_order, interlocked
+from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, Fixed, check_body_order, interlocked
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, bodies_of
 from ge_xdsl.dialects.aicore.sync import ALL, FLAGS, PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.errors import CompileError
@@ -70,20 +70,106 @@ def sync_kernel(kernel: KernelOp, thorough: bool = True) -> None:
                 _Sync(kernel, item).run(thorough)
 
 
+@dataclass(slots=True, eq=False)
+class _Flags:
+    """What was inserted for an edge: all its sets and waits, by their place from its first id.
+
+    `like` are others, between the same pipes, that have the same id.
+    """
+
+    edge: Edge
+    ops: list[tuple[SetFlagOp | WaitFlagOp, int]]
+    buffers: frozenset[SSAValue]
+    """What both sides use."""
+    like: _Flags | None = None
+    first: int = 0
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """The pipe that sets, and the one that waits."""
+        return (self.edge.src, self.edge.dst)
+
+    def number(self, first: int) -> None:
+        """Give the flags the ids from `first` on."""
+        self.first = first
+        for op, k in self.ops:
+            op.properties["id"] = IntegerAttr(first + k, i64)
+
+    def may_be_like(self, other: _Flags) -> bool:
+        """Whether one id may do for both: one buffer in two loops, from turn to turn or not."""
+        one = self.edge.count == other.edge.count == 1 and self.pair == other.pair
+        apart = self.ops[0][0].parent is not other.ops[0][0].parent
+        same = self.buffers == other.buffers
+        return one and apart and same and bool(self.edge.later) == bool(other.edge.later)
+
+
 class _Sync:
     """The flags of one loop over cores and of the loops in it."""
 
     def __init__(self, kernel: KernelOp, loop: ForOp) -> None:
         self.kernel = kernel
         self.loop = loop
-        self.used: dict[tuple[str, str], int] = {}
+        body = loop.parent
+        assert body is not None
+        self.body = body
+        """Of the kind of cores that run the loop."""
+        self.fixed = Fixed.of(kernel)
+        self.flags: list[_Flags] = []
+        self.barriers: list[PipeBarrierOp] = []
 
     def run(self, thorough: bool) -> None:
-        """Find the edges of every body, then insert what they need."""
+        """Find the edges of every body, then insert what they need, joined if it is too much."""
         bodies = [op.body for op in self.loop.walk() if isinstance(op, ForOp)]
         items = [[op for op in b.ops if isinstance(op, Instruction | ForOp)] for b in bodies]
         edges = [needed(body, part) for body, part in zip(bodies, items, strict=True)]
-        self.fewer(edges)
+        self.insert(bodies, items, edges, thorough)
+        if not self.shared():
+            self.take_back()
+            self.fewer(edges)
+            self.insert(bodies, items, edges, thorough)
+        if not self.shared():
+            src, dst = self.short
+            raise CompileError(
+                f"needs more than {FLAGS} flags from {src} to {dst}, expected no more",
+                subject=f"aicore.kernel @{self.kernel.sym_name}",
+            )
+
+    def shared(self) -> bool:
+        """Whether there are enough ids, when flags of different loops share some."""
+        tried: set[_Flags] = set()
+        while not self.numbered():
+            flags = next(
+                (f for f in reversed(self.flags) if f.pair == self.short and f not in tried), None
+            )
+            if flags is None:
+                return False
+            tried.add(flags)
+            self.share(flags)
+        return True
+
+    def share(self, flags: _Flags) -> None:
+        """Give flags the id of others where the kernel stays ordered."""
+        around, kept = flags.ops[2:], flags.ops[:2]
+        for other in self.flags:
+            if other is flags:
+                return
+            if other.like is not None or not flags.may_be_like(other):
+                continue
+            flags.ops, flags.like = kept, other
+            flags.number(other.first)
+            if self.ordered_without([op for op, _ in around]):
+                return
+            flags.ops, flags.like = [*kept, *around], None
+            self.numbered()
+
+    def insert(
+        self,
+        bodies: Sequence[Block],
+        items: Sequence[Sequence[Operation]],
+        edges: Sequence[Sequence[Edge]],
+        thorough: bool,
+    ) -> None:
+        """Insert what the edges need."""
         spare: list[tuple[Edge, Sequence[Operation]]] = []
         inner = _pairs_inside(bodies, edges)
         for k, (body, part, found) in enumerate(zip(bodies, items, edges, strict=True)):
@@ -92,11 +178,31 @@ class _Sync:
                     spare.append((edge, part))
                 elif edge.src != edge.dst:
                     self.flag(edge, part)
-            barriers = {(edge.j, edge.src) for edge in found if edge.src == edge.dst}
-            for j, pipe in sorted(barriers):
-                body.insert_op_before(PipeBarrierOp.make(pipe), part[j])
-        if spare and not is_ordered(self.kernel):
+            for j, pipe in sorted({(edge.j, edge.src) for edge in found if edge.src == edge.dst}):
+                self.barriers.append(PipeBarrierOp.make(pipe))
+                body.insert_op_before(self.barriers[-1], part[j])
+        self.numbered()
+        if spare and not is_ordered(self.kernel, self.body, self.fixed):
             self.add_needed(spare)
+
+    def take_back(self) -> None:
+        """Take out all that was inserted."""
+        for op in (*(op for flags in self.flags for op, _ in flags.ops), *self.barriers):
+            op.detach()
+        self.flags, self.barriers = [], []
+
+    def numbered(self) -> bool:
+        """Whether there are enough ids, which all flags have then; `short` are pipes that lack."""
+        used: dict[tuple[str, str], int] = {}
+        for flags in self.flags:
+            if flags.like is None:
+                flags.number(used.get(flags.pair, 0))
+                used[flags.pair] = used.get(flags.pair, 0) + flags.edge.count
+        for flags in self.flags:
+            if flags.like is not None:
+                flags.number(flags.like.first)
+        self.short = next((pair for pair, count in used.items() if count > FLAGS), ("", ""))
+        return self.short == ("", "")
 
     def add_needed(self, spare: Sequence[tuple[Edge, Sequence[Operation]]]) -> None:
         """Insert the flags that may be left out, then take out each that is not missed.
@@ -104,19 +210,27 @@ class _Sync:
         A flag may be needed for another only, so they are gone through again after each find.
         """
         inserted = [self.flag(edge, part) for edge, part in spare]
+        self.numbered()
         found = len(inserted) > 1
         while found:
-            missed = [ops for ops in inserted if not self.taken_out(ops)]
+            missed = [flags for flags in inserted if not self.taken_out(flags)]
             found = 0 < len(missed) < len(inserted)
             inserted = missed
 
-    def taken_out(self, ops: Sequence[Operation]) -> bool:
+    def taken_out(self, flags: _Flags) -> bool:
+        """Whether the kernel is ordered without some flags; then they are gone."""
+        found = self.ordered_without([op for op, _ in flags.ops])
+        if found:
+            self.flags.remove(flags)
+        return found
+
+    def ordered_without(self, ops: Sequence[Operation]) -> bool:
         """Whether the kernel is ordered without some ops; then they are gone."""
         places: list[tuple[Operation, Block | None, Operation | None]] = []
         for op in ops:
             places.append((op, op.parent, op.next_op))
             op.detach()
-        if is_ordered(self.kernel):
+        if is_ordered(self.kernel, self.body, self.fixed):
             return True
         for op, block, after in reversed(places):
             put_back(op, block, after)
@@ -134,35 +248,36 @@ class _Sync:
                 for k, part in enumerate(edges):
                     edges[k], spare = joined(part, pair, spare)
 
-    def flag(self, edge: Edge, items: Sequence[Operation]) -> list[Operation]:
+    def flag(self, edge: Edge, items: Sequence[Operation]) -> _Flags:
         """Set after one item, wait before the other; first sets and last waits around the loop.
 
         Gives what was inserted.
         """
-        pair = (edge.src, edge.dst)
-        first = self.used.get(pair, 0)
-        self.used[pair] = first + edge.count
-        if first + edge.count > FLAGS:
-            raise CompileError(
-                f"needs more than {FLAGS} flags from {edge.src} to {edge.dst}, expected no more",
-                subject=f"aicore.kernel @{self.kernel.sym_name}",
-            )
-        body, outer = items[edge.i].parent, self.loop.parent
+        body, outer = items[edge.i].parent, self.body
         assert body is not None
-        assert outer is not None
-        set_flag = SetFlagOp.make(edge.src, edge.dst, first, edge.count)
-        wait_flag = WaitFlagOp.make(edge.src, edge.dst, first, edge.count)
+        set_flag = SetFlagOp.make(edge.src, edge.dst, 0, edge.count)
+        wait_flag = WaitFlagOp.make(edge.src, edge.dst, 0, edge.count)
         body.insert_op_after(set_flag, items[edge.i])
         body.insert_op_before(wait_flag, items[edge.j])
-        made: list[Operation] = [set_flag, wait_flag]
+        made = _Flags(edge, [(set_flag, 0), (wait_flag, 0)], _both(edge, items))
+        self.flags.append(made)
         if edge.later:
             for k in range(edge.count):
-                made.append(SetFlagOp.make(edge.src, edge.dst, first + k))
-                outer.insert_op_before(made[-1], self.loop)
+                made.ops.append((SetFlagOp.make(edge.src, edge.dst, k), k))
+                outer.insert_op_before(made.ops[-1][0], self.loop)
             for k in reversed(range(edge.count)):
-                made.append(WaitFlagOp.make(edge.src, edge.dst, first + k))
-                outer.insert_op_after(made[-1], self.loop)
+                made.ops.append((WaitFlagOp.make(edge.src, edge.dst, k), k))
+                outer.insert_op_after(made.ops[-1][0], self.loop)
         return made
+
+
+def _both(edge: Edge, items: Sequence[Operation]) -> frozenset[SSAValue]:
+    """The buffers that both sides of an edge use, on the pipes that it is between."""
+    used: list[set[SSAValue]] = []
+    for number, pipe in ((edge.i, edge.src), (edge.j, edge.dst)):
+        ops = [op for op in items[number].walk() if isinstance(op, Instruction) and op.pipe == pipe]
+        used.append({value for op in ops for value in (*op.read(), op.written)})
+    return frozenset(used[0] & used[1])
 
 
 def put_back(op: Operation, block: Block | None, after: Operation | None) -> None:
@@ -207,10 +322,10 @@ def _pairs_inside(
     return {loop: frozenset(pairs) for loop, pairs in found.items()}
 
 
-def is_ordered(kernel: KernelOp) -> bool:
-    """Whether a kernel's flags order all its buffers."""
+def is_ordered(kernel: KernelOp, body: Block, fixed: Fixed) -> bool:
+    """Whether a kernel's flags order all buffers of what one kind of cores runs."""
     try:
-        check_order(kernel)
+        check_body_order(kernel, body, fixed)
     except CompileError:
         return False
     return True

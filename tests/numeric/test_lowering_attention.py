@@ -5,13 +5,15 @@ import pytest
 from lowered_op import check_op
 from op_witness import BF16, F16, F32, I64
 
+from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.aicore.structure import KernelOp
 from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters import aicore
 from ge_xdsl.lowering import lower
 from ge_xdsl.lowering.attention import TILES
-from ge_xdsl.lowering.flash import Flash, flash_kernel
+from ge_xdsl.lowering.flash import flash_kernel
+from ge_xdsl.lowering.online import Flash
 from ge_xdsl.lowering.placement import place_kernel
 from ge_xdsl.targets import target
 
@@ -29,7 +31,7 @@ def qkv(shape, keys, kv_heads, dtype):
     return [heads(b, k, length, d, dtype, i) for i, (k, length) in enumerate(parts)]
 
 
-def text_of(q, k, v, mask, rows):
+def text_of(q, k, v, mask, rows, scale=0.125):
     """A graph with the attention alone; `softmax_out` is empty and not returned."""
     element = {"float16": "f16", "bfloat16": "bf16", "float32": "f32"}[q.dtype.name]
     b, n, s, d = q.shape
@@ -44,7 +46,7 @@ def text_of(q, k, v, mask, rows):
     names = "%t, %s, %y" if rows else "%y"
     return f"""func.func @main({head}) -> ({results}) {{
   %t, %s, %o, %y = ge.FlashAttentionScore({call}) {{head_num = {n}, input_layout = "BNSD",
-    scale_value = 0.125 : f32, sparse_mode = 1}} : ({types})
+    scale_value = {scale} : f32, sparse_mode = 1}} : ({types})
     -> ({row}, {row}, tensor<0x0x0x0x{element}>, {kind})
   func.return {names} : {results}
 }}""".replace("head_num = " + str(n), f"head_num = {n} : i64").replace(
@@ -52,12 +54,12 @@ def text_of(q, k, v, mask, rows):
     )
 
 
-def reference(q, k, v, mask):
+def reference(q, k, v, mask, scale=0.125):
     """The formula in f64: result, largest score and sum of exponentials."""
     q, k, v = (x.astype(np.float64) for x in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = np.repeat(k, group, 1), np.repeat(v, group, 1)
-    s = q @ k.transpose(0, 1, 3, 2) * 0.125
+    s = q @ k.transpose(0, 1, 3, 2) * scale
     hide = np.zeros(s.shape, bool) if mask is None else np.broadcast_to(mask[:, None], s.shape)
     s = np.where(hide, -np.inf, s)
     top = s.max(-1, keepdims=True)
@@ -66,10 +68,10 @@ def reference(q, k, v, mask):
     return p / np.where(total == 0, 1, total) @ v, top, total
 
 
-def attend(q, k, v, mask=None, rows=False, chip=CHIP):
+def attend(q, k, v, mask=None, rows=False, chip=CHIP, scale=0.125, checked=False):
     given = dict(zip("qkv", (q, k, v), strict=True)) | ({} if mask is None else {"m": mask})
-    lowered = lower(parse_module(text_of(q, k, v, mask, rows)), chip)
-    got, report = aicore.run(lowered, given, chip)
+    lowered = lower(parse_module(text_of(q, k, v, mask, rows, scale)), chip)
+    got, report = aicore.run(lowered, given, chip, checked=checked)
     return lowered, got, report
 
 
@@ -80,6 +82,10 @@ CASES = [
     ((1, 2, 1, 16), 7, 2),
     ((1, 2, 130, 128), 257, 1),
     ((1, 1, 64, 24), 129, 1),
+    # steps of 256 keys: two and a tail, three and a tail that is in one part, four
+    ((1, 3, 70, 64), 513, 3),
+    ((1, 2, 129, 80), 781, 1),
+    ((1, 1, 33, 16), 1024, 1),
 ]
 
 
@@ -112,6 +118,38 @@ def test_masks_and_rows(batch):
     assert (top == top[..., :1]).all()
 
 
+@pytest.mark.parametrize("scale", [-0.25, 0.0, 3.0])
+@pytest.mark.parametrize("masked", [False, True])
+def test_scales_of_either_sign(scale, masked):
+    q, k, v = qkv((1, 1, 40, 32), 300, 1, F16)
+    mask = np.triu(np.ones((1, 40, 300), bool), 1) if masked else None
+    _, (top, _, y), _ = attend(q, k, v, mask, rows=True, scale=scale)
+    want, largest, _ = reference(q, k, v, mask, scale)
+    assert np.abs(y.astype(np.float64) - want).max() < 3e-3
+    np.testing.assert_allclose(top[..., :1], largest, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.parametrize("keys", [20, 256, 700])
+def test_a_checked_run_gives_the_same(keys):
+    q, k, v = qkv((1, 2, 140, 16), keys, 1, F16)
+    mask = np.random.default_rng(2).random((1, 140, keys)) < 0.5
+    for given in (None, mask):
+        lowered, (fast,), _ = attend(q, k, v, given)
+        _, (slow,), _ = attend(q, k, v, given, checked=True)
+        np.testing.assert_allclose(slow.astype(F32), fast.astype(F32), atol=2e-3)
+        check(lowered, target(CHIP))
+
+
+def test_hidden_keys_before_seen_ones_and_huge_scores():
+    """The first steps of a row may be hidden as a whole; large scores do not overflow."""
+    q, k, v = qkv((1, 1, 64, 16), 800, 1, F16)
+    mask = np.zeros((1, 64, 800), bool)
+    mask[0, :, :600] = True
+    for factor in (1, 60):
+        _, (y,), _ = attend(q * F16(factor), k, v, mask)
+        assert np.abs(y - reference(q * F16(factor), k, v, mask)[0]).max() < 2e-3
+
+
 def test_the_text_of_a_mixed_kernel_reads_back():
     lowered, _, _ = attend(*qkv((1, 1, 40, 16), 30, 1, F16))
     printed = module_text(lowered)
@@ -139,11 +177,11 @@ def test_f32_and_chips_without_mixed_kernels_take_products_and_a_softmax():
 
 def test_tiles_get_smaller_until_they_fit():
     chip = target(CHIP)
-    wide = Flash(1, 1, 1, 128, 128, 128, 1.0, "f16", 1, True, *TILES[0])
+    wide = Flash(1, 1, 1, 128, 1024, 128, 1.0, "f16", 1, True, 128, *TILES[0])
     with pytest.raises(CompileError, match=r"takes \d+ bytes of ub .*, expected at most 188416"):
         place_kernel(flash_kernel("k", wide, chip), chip)
-    q, k, v = qkv((1, 1, 130, 128), 140, 1, F16)
-    mask = np.zeros((1, 130, 140), bool)
+    q, k, v = qkv((1, 1, 130, 128), 400, 1, F16)
+    mask = np.zeros((1, 130, 400), bool)
     _, (y,), _ = attend(q, k, v, mask)
     assert np.abs(y.astype(np.float64) - reference(q, k, v, mask)[0]).max() < 2e-3
 

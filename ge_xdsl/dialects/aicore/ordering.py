@@ -11,6 +11,7 @@ is set again.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
@@ -27,6 +28,8 @@ DMA_PIPES = frozenset({"MTE1", "MTE2", "MTE3"})
 Clock = dict[str, int]
 Stamp = tuple[str, int]
 """A pipe and how many instructions it had been given."""
+Use = tuple[str, tuple[SSAValue, ...], SSAValue | None]
+"""A pipe, and the buffers that an instruction reads and writes."""
 
 
 @dataclass(slots=True)
@@ -61,29 +64,36 @@ def check_order(kernel: KernelOp) -> None:
     DMA pipe are ordered by a barrier. O3: a flag is waited for before it is set again. O4: a flag
     that is waited for is set. O5: a flag that is set is waited for.
     """
-    inner = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
+    fixed = Fixed.of(kernel)
     for body in bodies_of(kernel):
-        proofs = [_Proof(kernel, short) for short in ((True, False) if inner else (False,))]
-        for proof in proofs:
-            proof.block(body)
-        for proof in proofs:
-            proof.end()
+        check_body_order(kernel, body, fixed)
     if kernel.core == "mix":
         check_cross_order(kernel)
+
+
+def check_body_order(kernel: KernelOp, body: Block, fixed: Fixed) -> None:
+    """`check_order` of what one kind of cores runs, its own buffers and flags alone."""
+    turns = (True, False) if fixed.nested else (False,)
+    proofs = [_Proof(kernel, fixed, short) for short in turns]
+    for proof in proofs:
+        proof.block(body)
+    for proof in proofs:
+        proof.end()
 
 
 class _Proof:
     """The clocks, buffers and flags while the kernel is run."""
 
-    def __init__(self, kernel: KernelOp, short: bool) -> None:
+    def __init__(self, kernel: KernelOp, fixed: Fixed, short: bool) -> None:
         self.kernel = kernel
         self.short = short
         self.clocks: dict[str, Clock] = {pipe: dict.fromkeys(PIPES, 0) for pipe in PIPES}
         self.complete: Clock = dict.fromkeys(PIPES, 0)
         """Per pipe: how many of its own instructions it knows to be complete."""
         self.rings: dict[SSAValue, _Ring] = {}
-        self.shared = shared_bytes(kernel)
-        self.trips = trips(kernel)
+        self.shared = fixed.shared
+        self.trips = fixed.trips
+        self.used = fixed.used
         self.flags: dict[tuple[str, str, int], _Flag] = {}
         self.turns: dict[SetFlagOp | WaitFlagOp, int] = {}
         self.unmatched = ""
@@ -135,11 +145,9 @@ class _Proof:
 
     def access(self, op: Instruction) -> None:
         """Hold an instruction's buffers against what came before."""
-        pipe = op.pipe
-        reads = [v for v in op.read() if v in self.rings]
+        pipe, reads, written = self.used.get(op) or self.use(op)
         for value in reads:
             self.need(op, "reads", self.buffer(value).write, value)
-        written = op.written if op.written in self.rings else None
         if written is not None:
             buffer = self.buffer(written)
             for earlier in (buffer.write, *buffer.reads.values()):
@@ -152,6 +160,13 @@ class _Proof:
             buffer = self.buffer(written)
             buffer.write = (stamp, op)
             buffer.reads = {}
+
+    def use(self, op: Instruction) -> Use:
+        """The pipe of an instruction, and the buffers that it reads and writes."""
+        reads = tuple(v for v in op.read() if v in self.rings)
+        found = (op.pipe, reads, op.written if op.written in self.rings else None)
+        self.used[op] = found
+        return found
 
     def need_beside(self, op: Instruction, written: SSAValue) -> None:
         """Hold a write against what was done to other buffers in the same bytes."""
@@ -295,6 +310,23 @@ def trips(kernel: KernelOp) -> dict[ForOp, tuple[int, int]]:
             lengths[op.length(i)] = (last if not whole else step, min(step, high))
         found[op] = (1, MANY) if op.over_cores or op.over_subcores else (least, most)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What does not depend on a kernel's flags: bytes in common, trips, loops inside of others."""
+
+    shared: Shared
+    trips: Mapping[ForOp, tuple[int, int]]
+    nested: bool
+    used: dict[Instruction, Use] = field(default_factory=dict[Instruction, "Use"])
+    """What instructions use, once that was asked for."""
+
+    @classmethod
+    def of(cls, kernel: KernelOp) -> Fixed:
+        """Of a kernel."""
+        nested = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
+        return cls(shared_bytes(kernel), trips(kernel), nested)
 
 
 MANY = 1 << 40
