@@ -83,6 +83,12 @@ class UsageError(Exception):
     """The command line or an argument is wrong: exit code 2."""
 
 
+def counted(count: int, word: str) -> str:
+    """A number and a noun: `1 graph`, `2 graphs`, `2 passes`."""
+    ending = "es" if word.endswith("s") else "s"
+    return f"{count} {word}" if count == 1 else f"{count} {word}{ending}"
+
+
 def one_line(text: str) -> str:
     """`text` as one line: line breaks become spaces, control characters escapes, and what is
     longer than LINE_LIMIT loses its middle. Names in a model may hold anything."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import report, run_tool
 from ge_xdsl.cli.options import Parser, load_user_passes, session_of_args
-from ge_xdsl.errors import CompileError, Location, UsageError
+from ge_xdsl.errors import CompileError, Location, UsageError, counted
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -86,7 +86,6 @@ class Check:
         """Check every pass and print what was found and tried; 1 when there is an error."""
         from ge_xdsl.cli.failures import user_code
         from ge_xdsl.cli.output import print_text
-        from ge_xdsl.passes.check.findings import counted
 
         with ExitStack() as stack:
             with user_code():

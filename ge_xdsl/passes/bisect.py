@@ -26,14 +26,16 @@ from ge_xdsl.passes import registry
 from ge_xdsl.passes.extract import extract
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
 from ge_xdsl.passes.manager import PassManager
-from ge_xdsl.passes.numbers import GraphSamples
+from ge_xdsl.passes.numbers import FiniteWatch, GraphSamples
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.recorder import Recorder
-from ge_xdsl.pattern.samples import SAMPLES, NotChecked
+from ge_xdsl.pattern.samples import EVERY_SAMPLE, NotChecked
 from ge_xdsl.pattern.verify import Failure, Verifier
 
 TRIALS = 200
 """How many graphs are tried in order to find a small one."""
+KEPT = 4
+"""How many wrong rewrites of a pass are looked at."""
 LEVELS = (1, 2, 3, 4, 6, 8, 12, 24, 48)
 """How many levels above a site are kept, in order, until the graph shows the fault."""
 
@@ -81,14 +83,12 @@ class Finding:
 
 
 class Catcher(Verifier):
-    """A verifier that keeps the surroundings of the first wrong rewrite, smallest first.
-
-    It tries what whole graphs are tried on, no more.
-    """
+    """A verifier that keeps the surroundings of the first wrong rewrites, smallest first."""
 
     def __init__(self) -> None:
-        super().__init__(kinds=SAMPLES)
-        self.cones: list[ModuleOp] = []
+        super().__init__()
+        self.cones: list[Sequence[ModuleOp]] = []
+        """Per failure, of the first KEPT ones."""
 
     def check(
         self,
@@ -97,10 +97,11 @@ class Catcher(Verifier):
         old: Sequence[SSAValue],
         new: Sequence[SSAValue],
         finite: bool = False,
+        inputs: Sequence[SSAValue] = (),
     ) -> Failure | None:
-        failure = super().check(pass_name, rule, old, new, finite)
-        if failure is not None and not self.cones:
-            self.cones = [extract(old, levels) for levels in LEVELS]
+        failure = super().check(pass_name, rule, old, new, finite, inputs)
+        if failure is not None and len(self.cones) < KEPT:
+            self.cones.append([extract(old, levels) for levels in LEVELS])
         return failure
 
 
@@ -136,16 +137,16 @@ class Bisection:
 
         Where the graph cannot be run, the rewrites are checked one by one.
         """
-        catcher = Catcher()
+        catcher, watch = Catcher(), FiniteWatch()
         reason = ""
         samples: GraphSamples | None = None
         try:
-            samples = GraphSamples.of(main_function(module))
+            samples = GraphSamples.of(main_function(module), EVERY_SAMPLE)
         except NotChecked as error:
             reason = str(error)
         try:
-            self.apply(item, module, session, () if samples else (catcher,))
-            found = samples.rerun(main_function(module)) if samples else None
+            self.apply(item, module, session, (watch if samples else catcher,))
+            found = samples.rerun(main_function(module), watch.finite) if samples else None
         except NotChecked as error:
             reason, found = str(error), None
         except CompileError as error:
@@ -189,12 +190,22 @@ class Bisection:
         if not catcher.failures:
             reduced = self.tidied(item, self.shrunk(item, before, fault), fault)
             return Finding(place, "", _site(reduced, fault), fault, reduced)
-        first = catcher.failures[0]
-        found = next((cone for cone in catcher.cones if self.shows(item, cone, fault)), None)
+        first, found = self.culprit(item, catcher, fault)
         reduced = self.tidied(item, found or self.shrunk(item, before, fault), fault)
         site = f"{first.site} at {first.location}" if first.location else first.site
         exact = Fault(site, f"{first.difference} on {first.sample}")
         return Finding(place, first.rule, site, exact, reduced)
+
+    def culprit(
+        self, item: ModulePass, catcher: Catcher, fault: Fault
+    ) -> tuple[Failure, ModuleOp | None]:
+        """The first wrong rewrite whose surroundings show the fault by themselves, with them; the
+        first of all and None when there is none."""
+        for failure, cones in zip(catcher.failures, catcher.cones, strict=False):
+            found = next((cone for cone in cones if self.shows(item, cone, fault)), None)
+            if found is not None:
+                return failure, found
+        return catcher.failures[0], None
 
     # Reducing
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from math import prod
+from contextlib import suppress
+from math import isqrt, prod
 from typing import TYPE_CHECKING, Any, cast
 
 from xdsl.ir import Block, Operation, SSAValue
@@ -14,13 +16,28 @@ from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype, te
 from ge_xdsl.pattern import exact
 from ge_xdsl.pattern.exact import Inexact
 from ge_xdsl.pattern.graph import is_constant
-from ge_xdsl.pattern.samples import RANDOM, SIZES, NotChecked, sample, turns_of
+from ge_xdsl.pattern.samples import (
+    LARGE,
+    LIMIT,
+    RANDOM,
+    SIZES,
+    TOO_LARGE,
+    NotChecked,
+    sample,
+    turns_of,
+)
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
 LEVELS = 12
 """How many ops above a rewritten value are computed; what enters from further up is sampled."""
+
+ELEMENT_WORK = 32
+"""How many multiplications of a matrix product take as long as an element of another op."""
+PRODUCTS = re.compile(r"Attention|Conv|Einsum|FullyConnection|GEMM|GRU|LSTM|MatMul|Matmul|RNN")
+"""Ops that multiply their first two operands with sums over what the result does not have: of so
+many products as the root of the three sizes' product says."""
 
 EVALUATION_ERRORS = (
     ValueError,
@@ -33,27 +50,26 @@ EVALUATION_ERRORS = (
 
 
 class Cone:
-    """The ops up to `height` above some values, and the tensors that enter from above."""
+    """The ops up to `height` above some values, and the tensors that enter from above.
 
-    def __init__(self, values: Sequence[SSAValue], height: int = LEVELS) -> None:
+    With `inputs`, everything between them and the values belongs to it however deep, and the
+    height counts from the inputs; without, what lies up to LEVELS above the values does.
+    """
+
+    def __init__(
+        self,
+        values: Sequence[SSAValue],
+        height: int = LEVELS,
+        inputs: Sequence[SSAValue] = (),
+    ) -> None:
         self.ops: list[GeOp] = []
         self.leaves: list[SSAValue] = []
-        self._collect(values, height)
-
-    def _collect(self, values: Sequence[SSAValue], height: int) -> None:
-        levels: dict[SSAValue, int] = {}
-        frontier = list(dict.fromkeys(values))
-        for level in range(height):
-            following: dict[SSAValue, None] = {}
-            for value in frontier:
-                if value not in levels:
-                    levels[value] = level
-                    owner = value.owner
-                    if isinstance(owner, GeOp):
-                        following.update(dict.fromkeys(owner.operands))
-            frontier = list(following)
+        between = _above(values, None if inputs else LEVELS, inputs)
+        above = _above(inputs or values, height)
         self.inside = {
-            op for value in levels if isinstance(op := value.owner, GeOp) and not op.regions
+            op
+            for value in (*between, *above)
+            if isinstance(op := value.owner, GeOp) and not op.regions
         }
         self._order(values)
 
@@ -103,9 +119,30 @@ class Cone:
             found[leaf] = known
         return found
 
+    def work(self) -> int:
+        """About how many multiplications it takes to compute the values once; an element that an
+        op reads or gives counts as ELEMENT_WORK of them."""
+        total = 0
+        for op in self.ops:
+            with suppress(*EVALUATION_ERRORS):  # computing it tells what is wrong
+                _infer(op)
+            read, made = ([_size(v) for v in values] for values in (op.operands, op.results))
+            total += ELEMENT_WORK * (sum(read) + sum(made))
+            if len(read) > 1 and made and PRODUCTS.search(op.op_type):
+                total += isqrt(read[0] * read[1] * max(made))
+        return total
+
+    def check_leaves(self) -> None:
+        """Raise NotChecked when a tensor that enters is too large to be sampled."""
+        if any(_size(leaf) > LIMIT for leaf in self.leaves if constant_of(leaf) is None):
+            raise NotChecked(TOO_LARGE)
+
     def turns(self, kind: str, size: int) -> int:
-        """How often to try a kind of samples to see all of its values."""
+        """How often to try a kind of samples to see all of its values; 0 for one that differs
+        from no other here."""
         varied = [_tensor(leaf) for leaf in self.leaves if constant_of(leaf) is None]
+        if kind == LARGE and all(t.dtype != DataType.DT_FLOAT16 for t in varied):
+            return 0
         shapes = [[size if d == DYNAMIC else d for d in t.shape or ()] for t in varied]
         return turns_of(kind, [prod(shape) for shape in shapes])
 
@@ -121,8 +158,7 @@ class Cone:
             if op not in needed or (op.results and op.results[0] in arrays):
                 continue
             try:
-                if any(tensor_of(r.type).dtype == DataType.DT_UNDEFINED for r in op.results):
-                    op.update_types()
+                _infer(op)
                 with np.errstate(all="ignore"):
                     results = op.execute([arrays[value] for value in op.operands])
             except EVALUATION_ERRORS as error:
@@ -186,6 +222,52 @@ class Cone:
                 found.update(zip(op.results, results, strict=True))
         sides = [[_exact(value, found, arrays) for value in side] for side in (old, new)]
         return sides[0], sides[1], slack
+
+
+def _above(
+    values: Sequence[SSAValue], height: int | None, stops: Sequence[SSAValue] = ()
+) -> dict[SSAValue, None]:
+    """Values and what they are computed from, up to so many edges above, but not `stops`."""
+    found: dict[SSAValue, None] = {}
+    ends = set(stops)
+    frontier = list(dict.fromkeys(values))
+    level = 0
+    while frontier and (height is None or level < height):
+        following: dict[SSAValue, None] = {}
+        for value in frontier:
+            if value not in found and value not in ends:
+                found[value] = None
+                owner = value.owner
+                if isinstance(owner, GeOp):
+                    following.update(dict.fromkeys(owner.operands))
+        frontier = list(following)
+        level += 1
+    return found
+
+
+def meeting(old: Sequence[SSAValue], new: Sequence[SSAValue]) -> list[SSAValue]:
+    """What enters two sides that are computed from the same tensors: the nearest that both have
+    within LEVELS, where they part."""
+    left, right = _above(old, LEVELS), _above(new, LEVELS)
+    apart = [value.owner for value in (*left, *right) if (value in left) != (value in right)]
+    read = {v for op in dict.fromkeys(apart) if isinstance(op, GeOp) for v in op.operands}
+    read.update(old, new)
+    return [value for value in left if value in right and value in read]
+
+
+def _infer(op: GeOp) -> None:
+    """Give an op types where inference was still to come."""
+    if any(tensor_of(r.type).dtype == DataType.DT_UNDEFINED for r in op.results):
+        op.update_types()
+
+
+def _size(value: SSAValue) -> int:
+    """How many elements a tensor has, as it is sampled first; 0 where that cannot be told."""
+    try:
+        shape = tensor_of(value.type).shape or ()
+    except ValueError:
+        return 0
+    return prod(SIZES[0] if dim == DYNAMIC else dim for dim in shape)
 
 
 def _known(leaf: SSAValue, arrays: dict[SSAValue, Array]) -> Array | None:

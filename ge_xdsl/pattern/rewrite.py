@@ -251,7 +251,12 @@ class _Copy:
     def verify(self, scope: Scope, verifier: Verifier, boundary: Boundary) -> None:
         """Raise WrongRewrite when the new outputs have other values than the old ones."""
         failure = verifier.check(
-            scope.pass_name, scope.rule, boundary.outputs, self.outputs, scope.finite
+            scope.pass_name,
+            scope.rule,
+            boundary.outputs,
+            self.outputs,
+            scope.finite,
+            boundary.inputs,
         )
         if failure is not None:
             self._drop()

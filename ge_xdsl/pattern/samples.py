@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Any, cast
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy as np
 
     from ge_xdsl.dialects.ge.types import Array
 
 LIMIT = 1 << 24
 """Tensors of more elements than this are not sampled."""
+TOO_LARGE = f"a tensor of more than {LIMIT} elements enters"
 SIZES = (3, 1, 2)
 """What unknown dimensions are tried as, in order, until the old value can be computed."""
 
@@ -22,15 +25,22 @@ RANDOM = "random values"
 EDGES = "edge values"
 """Floats: zeros of both signs, one, negative and large ones; integers: the ends of the type too."""
 ZEROS = "zeros"
+SMALL = "small values"
+"""Floats beside which an epsilon is large; integers of both signs. Told apart in f64 alone: what
+rounding does to them says nothing."""
 HUGE = "huge values"
 """Finite floats whose products come near the end of their type."""
+LARGE = "large values"
+"""f16 alone: values of one sign whose squares and sums are beyond the end of the type."""
 NONFINITE = "NaN and infinite values"
 
 SAMPLES = (RANDOM, EDGES, ZEROS)
-"""The kinds that whole graphs are tried on."""
-EVERY_SAMPLE = (*SAMPLES, HUGE, NONFINITE)
-"""The kinds that single rewrites are tried on."""
-LISTED = (EDGES, NONFINITE)
+"""The kinds on which the values themselves must agree, without rounding where that can be told."""
+EVERY_SAMPLE = (*SAMPLES, SMALL, HUGE, LARGE, NONFINITE)
+"""The kinds that rewrites and passes are tried on."""
+OVERFLOWING = (HUGE, LARGE)
+"""The kinds of which an overflow that was not there before is all that counts."""
+LISTED = (EDGES, LARGE, NONFINITE)
 """The kinds whose values come from a list: a small tensor holds only a part of it at a time."""
 MANY = 1 << 12
 """So many values are drawn from a list one by one, fewer are shuffled."""
@@ -54,8 +64,14 @@ differential tests of Ascend operators; f64 is the project's own. Other types mu
 
 _EDGES = (0.0, -0.0, 1.0, -1.0, 0.5, -3.0, 8.0, 100.0, -100.0, 1e-3)
 _NONFINITE = (float("nan"), float("inf"), float("-inf"), 0.0, -0.0, 1.0, -2.0)
+_LARGE = (300.0, 1000.0, 16000.0, 60000.0)
 _LONGEST = 11
 """Values in the longest list of a kind."""
+_DRAWN = 16
+"""Random values that a small tensor sees in all its turns together, one after another."""
+_SMALL_BITS = {DataType.DT_FLOAT16: 7, DataType.DT_FLOAT8_E4M3FN: 3, DataType.DT_FLOAT8_E5M2: 3}
+"""How far below one the small values of short types are, in binary digits: their squares are no
+subnormal numbers. 13 for the others."""
 
 
 class NotChecked(Exception):
@@ -65,9 +81,11 @@ class NotChecked(Exception):
 def turns_of(kind: str, sizes: list[int]) -> int:
     """How often a kind is tried on tensors of so many elements, to see all of its values."""
     filled = [count for count in sizes if count]
-    if kind not in LISTED or not filled or sum(filled) > FEW:
+    if kind not in (*LISTED, RANDOM) or not filled or sum(filled) > FEW:
         return 1
-    return min(TURNS, -(-_LONGEST // min(filled)))
+    if kind == RANDOM:
+        return -(-_DRAWN // min(filled))
+    return max(min(TURNS, -(-_LONGEST // min(filled))), 1 + (kind == LARGE))
 
 
 def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Array:
@@ -82,20 +100,23 @@ def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Ar
         raise NotChecked("a tensor of unknown rank enters")
     shape = tuple(size if dim == DYNAMIC else dim for dim in tensor.shape)
     if int(np.prod(shape, dtype=np.float64)) > LIMIT:
-        raise NotChecked(f"a tensor of more than {LIMIT} elements enters")
+        raise NotChecked(TOO_LARGE)
     try:
         dtype = numpy_dtype(tensor.dtype)
     except ValueError as error:
         raise NotChecked(str(error)) from None
     if kind == ZEROS or dtype.kind == "O":
         return np.zeros(shape, dtype)
-    rng = np.random.default_rng(seed)
+    drawn = kind in (RANDOM, SMALL) or dtype.kind == "b"
+    rng = np.random.default_rng([seed, turn] if drawn and turn else seed)
     if dtype.kind in "biu":
         return _integers(rng, dtype, kind, shape, turn)
-    if kind == RANDOM:
-        values = rng.standard_normal(shape)
+    if drawn or (kind == LARGE and tensor.dtype != DataType.DT_FLOAT16):
+        small = _SMALL_BITS.get(tensor.dtype, 13) if kind == SMALL else 0
+        values = rng.standard_normal(shape) * 2.0**-small
     else:
         values = _spread(rng, _floats(dtype, kind), shape, turn)
+        values = -values if kind == LARGE and turn % 2 else values
     with np.errstate(all="ignore"):
         return values.astype(dtype)
 
@@ -120,6 +141,8 @@ def _floats(dtype: np.dtype[Any], kind: str) -> Array:
         return np.array(_EDGES)
     if kind == NONFINITE:
         return np.array(_NONFINITE)
+    if kind == LARGE:
+        return np.array(_LARGE)
     import ml_dtypes
 
     real = dtype if dtype.kind != "c" else np.dtype(f"f{dtype.itemsize // 2}")
@@ -133,8 +156,11 @@ def _integers(
 ) -> Array:
     import numpy as np
 
-    if dtype.kind == "b" or kind != EDGES:
+    if dtype.kind == "b" or kind not in (EDGES, SMALL):
         return rng.integers(0, 2 if dtype.kind == "b" else 4, shape).astype(dtype)
+    if kind == SMALL:
+        signed = dtype.kind == "i"
+        return rng.integers(-4 * signed, 5 if signed else 8, shape).astype(dtype)
     import ml_dtypes
 
     low, high = int(ml_dtypes.iinfo(dtype).min), int(ml_dtypes.iinfo(dtype).max)
@@ -190,7 +216,7 @@ def compared(old: Array, new: Array, dtype: DataType, kind: str = RANDOM) -> Dif
         return None
     wide = np.complex128 if old.dtype.kind == "c" else np.float64
     a, b = old.astype(wide), new.astype(wide)
-    if kind == HUGE:
+    if kind in OVERFLOWING:
         lost = np.isfinite(a) & ~np.isfinite(b)
         text = f"overflows in {int(lost.sum())} elements of {old.size}, it did not before"
         return _counted(lost, text)
@@ -201,6 +227,30 @@ def compared(old: Array, new: Array, dtype: DataType, kind: str = RANDOM) -> Dif
             text = f"differs in {int(odd.sum())} infinite or NaN elements of {old.size}"
             return _counted(odd, text)
         return _beyond(a, b, threshold)
+
+
+def judged(
+    old: Array,
+    new: Array,
+    dtype: DataType,
+    kind: str,
+    wide_old: Callable[[], Array | None],
+    wide_new: Callable[[], Array | None],
+) -> tuple[Array, Array, Difference | None]:
+    """How two results on samples of a kind differ, and the arrays that show it.
+
+    `wide_old` and `wide_new` give them as f64 arithmetic does, None where that cannot be told:
+    there small values are compared, and there it shows where the old result overflowed.
+    """
+    found = compared(old, new, dtype, kind)
+    if found is not None and kind == SMALL:
+        a, b = wide_old(), wide_new()
+        if a is None or b is None:
+            return old, new, None
+        return a, b, compared(a, b, dtype)
+    if found is not None and kind in SAMPLES and dtype in THRESHOLDS:
+        found = compared(without_overflow(old, new, wide_old()), new, dtype, kind)
+    return old, new, found
 
 
 def _beyond(a: Array, b: Array, threshold: float) -> Difference | None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from numbers import Integral
 from typing import TYPE_CHECKING
 
@@ -21,9 +22,9 @@ from ge_xdsl.dialects.ge.graph import location_of
 from ge_xdsl.dialects.ge.names import describe_value
 from ge_xdsl.dialects.ge.op import GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
-from ge_xdsl.errors import CompileError, Location
+from ge_xdsl.errors import CompileError, Location, counted
 from ge_xdsl.pattern import exact
-from ge_xdsl.pattern.cone import Cone
+from ge_xdsl.pattern.cone import LEVELS, Cone, meeting
 from ge_xdsl.pattern.exact import Inexact
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rule import Outcome
@@ -31,15 +32,23 @@ from ge_xdsl.pattern.samples import (
     EVERY_SAMPLE,
     NONFINITE,
     SAMPLES,
+    SIZES,
     Difference,
     NotChecked,
-    compared,
-    without_overflow,
+    judged,
 )
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
+WORK_LIMIT = 1 << 32
+"""Multiplications that computing both sides of a rewrite once may take: a tenth of a second or so,
+and there are about ten runs."""
+CONTEXT_LIMIT = 1 << 26
+"""Above so many fewer ops above the inputs of a rewrite are computed."""
+HEIGHTS = (LEVELS, 6, 3, 1)
+"""How many ops above the inputs of a rewrite are computed, as far as the limits and the unknown
+dimensions allow."""
 SHOWN = 3
 """How many inputs a message shows."""
 FEW = 4
@@ -83,6 +92,8 @@ class Verifier:
     """Reason -> rewrites that could not be checked for it."""
     kinds: Sequence[str] = EVERY_SAMPLE
     """The kinds of samples that rewrites are tried on."""
+    limit: int = WORK_LIMIT
+    """Rewrites that take more multiplications than this to compute are not checked."""
     exact: int = 0
     """How many of those that passed are equal without rounding."""
     rounded: dict[str, int] = field(default_factory=dict[str, int])
@@ -105,14 +116,17 @@ class Verifier:
         old: Sequence[SSAValue],
         new: Sequence[SSAValue],
         finite: bool = False,
+        inputs: Sequence[SSAValue] = (),
     ) -> Failure | None:
         """Compare values that are to be replaced with their replacements; the failure, if any.
 
-        `finite`: the rule asks for no NaN and no infinity, none is tried.
+        `finite`: the rule asks for no NaN and no infinity, none is tried. `inputs`: what enters
+        the replaced ops, if the caller knows it.
         """
         kinds = [kind for kind in self.kinds if kind != NONFINITE or not finite]
-        trial = _Trial(old, new)
+        trial = _Trial(old, new, inputs)
         try:
+            trial.choose_height(self.limit, self.seed)
             found = trial.first_difference(kinds, self.seed)
         except NotChecked as reason:
             text = str(reason)
@@ -140,8 +154,8 @@ class Verifier:
 
     def summary(self) -> str:
         """What was checked, in one line."""
-        total = self.passed + len(self.failures)
-        parts = [f"checked {total} rewrites by numbers, {len(self.failures)} wrong"]
+        total = counted(self.passed + len(self.failures), "rewrite")
+        parts = [f"checked {total} by numbers, {len(self.failures)} wrong"]
         parts += [f"{self.exact} equal without rounding"] * bool(self.exact)
         parts += [f"{n} within a tolerance: {why}" for why, n in sorted(self.rounded.items())]
         parts += [f"{count} not checked: {why}" for why, count in sorted(self.unchecked.items())]
@@ -151,27 +165,59 @@ class Verifier:
 class _Trial:
     """One rewrite on samples."""
 
-    def __init__(self, old: Sequence[SSAValue], new: Sequence[SSAValue]) -> None:
+    def __init__(
+        self, old: Sequence[SSAValue], new: Sequence[SSAValue], inputs: Sequence[SSAValue]
+    ) -> None:
         self.old = old
         self.new = new
+        self.inputs = inputs or meeting(old, new)
         self.inexact = ""
         """Why the two sides cannot be compared without rounding, '' while they can."""
-        self.cone = Cone([*old, *new])
+        self.cone = self.cone_of(HEIGHTS[0])
+        self.elements = 0
+        """How many elements of the old results were compared."""
+        self.size = SIZES[0]
+        """What stands for unknown dimensions."""
+
+    def cone_of(self, height: int) -> Cone:
+        """What is computed, with so many ops above the inputs."""
+        return Cone([*self.old, *self.new], height, self.inputs)
+
+    def choose_height(self, limit: int, seed: int) -> None:
+        """Compute fewer ops above the inputs where all are much work, or where no one size of the
+        unknown dimensions fits them all. Raises NotChecked when no height will do."""
+        problem: NotChecked | None = None
+        heights = HEIGHTS if self.inputs else HEIGHTS[:1]
+        for height in heights:
+            if height != HEIGHTS[0]:
+                self.cone = self.cone_of(height)
+            most = limit if height == heights[-1] else min(limit, CONTEXT_LIMIT)
+            if self.cone.work() > most:
+                continue
+            try:
+                self.size = self.cone.workable_size(self.old, seed)
+                return
+            except NotChecked as reason:
+                problem = problem or reason
+        self.cone.check_leaves()
+        raise problem or NotChecked(
+            f"takes more than {limit} multiplications, raise the limit with --verify-limit"
+        )
 
     def first_difference(self, kinds: Sequence[str], seed: int) -> tuple[str, str] | None:
         """The samples on which the two sides differ, and how; None when they never do.
 
-        Raises NotChecked when the old side cannot be computed on random values, or the new one
-        has no values at all. Samples of another kind that the old side is not defined on are
-        left out.
+        Raises NotChecked when the new side has no values at all, or the results have no elements.
+        Samples that the old side is not defined on are left out.
         """
         cone = self.cone
-        size = cone.workable_size(self.old, seed)
         for kind in kinds:
-            for turn in range(cone.turns(kind, size)):
-                found = self._difference(kind, cone.sampled(kind, seed, size, turn))
+            for turn in range(cone.turns(kind, self.size)):
+                found = self._difference(kind, cone.sampled(kind, seed, self.size, turn))
                 if found is not None:
                     return found
+        if not self.elements:
+            raise NotChecked("the results have no elements")
         return None
 
     def _difference(self, kind: str, arrays: dict[SSAValue, Array]) -> tuple[str, str] | None:
@@ -196,13 +242,12 @@ class _Trial:
         arrays: dict[SSAValue, Array],
     ) -> tuple[str, str] | None:
         for i, (a, b) in enumerate(zip(before, after, strict=True)):
+            self.elements += a.size
             dtype = tensor_of(self.old[i].type).dtype
-            found = compared(a, b, dtype, kind)
-            if found is not None and kind in SAMPLES and dtype in exact.MANTISSA:
-                wide = self.cone.in_wide_floats(self.old[i], arrays)
-                found = compared(without_overflow(a, b, wide), b, dtype, kind)
+            wide = [partial(self.cone.in_wide_floats, v[i], arrays) for v in (self.old, self.new)]
+            old, new, found = judged(a, b, dtype, kind, *wide)
             if found is not None:
-                return f"{kind}{self._inputs(found, a, arrays)}", _told(i, found, a, b)
+                return f"{kind}{self._inputs(found, old, arrays)}", _told(i, found, old, new)
         if kind in SAMPLES and not self.inexact:
             return self._compare_exactly(kind, arrays)
         return None

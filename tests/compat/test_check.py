@@ -8,8 +8,8 @@ import pytest
 
 from ge_xdsl.cli.check import main
 from ge_xdsl.cli.opt import main as opt
+from ge_xdsl.errors import counted
 from ge_xdsl.importers import load_module
-from ge_xdsl.passes.check.findings import counted
 
 HEAD = """\
 from ge.es.all import Add, Concat, ConcatD, Exp, MatMul, Mul, Neg, Relu, Sigmoid, Sub
@@ -220,6 +220,53 @@ FINDINGS |= {
 }
 
 
+NOT_LESS = rule("NotLess", "return LogicalNot(Less(i[0], i[1]))", "return GreaterEqual(i[0], i[1])")
+FINDINGS |= {
+    "NaN": (
+        "from ge.es.all import GreaterEqual, Less, LogicalNot\n" + NOT_LESS,
+        1,
+        [
+            "pass.py:10: error: NotLess: changes the result (as it is, f32, *elements on NaN and "
+            "infinite values, expected the same values; see NotLess.counterexample.mlir"
+        ],
+    ),
+    "no NaN where the rule asks for finite numbers": (
+        "from ge.es.all import GreaterEqual, Less, LogicalNot\n"
+        "from ge_xdsl.patterns import matching\n"
+        + NOT_LESS.replace("\nclass", "\n@matching(finite=True)\nclass"),
+        0,
+        [],
+    ),
+    "large f16": (
+        "from ge.es.all import Abs, Sqrt\n"
+        + rule("Root", "return Abs(Neg(i[0]))", "return Sqrt(Mul(i[0], i[0]))"),
+        1,
+        [
+            "pass.py:10: error: Root: changes the result (as it is, f16, *): graph output "
+            "'output_0' overflows in * it did not before on large values, *",
+            "pass.py:10: error: Root: fails (as it is, i32, *",
+        ],
+    ),
+    "a small epsilon in the wrong place": (
+        "from ge.es.all import Sqrt\n"
+        + rule("Eps", "return Sqrt(i[0] * i[0] + 1e-6)", "return Sqrt(i[0] * i[0]) + 1e-6"),
+        1,
+        [
+            "pass.py:10: error: Eps: changes the result (as it is, f32, *",
+            "pass.py:10: error: Eps: fails (*",
+        ],
+    ),
+    "a condition that is no float": (
+        "from ge.es.all import LogicalNot, Select\n"
+        + rule(
+            "Pick", "return Select(LogicalNot(i[0]), i[1], i[2])", "return Select(i[0], i[1], i[2])"
+        ),
+        1,
+        ["pass.py:10: error: Pick: changes the result (as it is, f32, *on random values*"],
+    ),
+}
+
+
 @pytest.fixture
 def check(tmp_path, monkeypatch, capsys):
     """Run ge-check on the text of a pass file: exit code, output and error text."""
@@ -259,6 +306,12 @@ def test_finding(name, check) -> None:
     assert done == code
     errors = sum(": error: " in line for line in found)
     assert err == f"note: {counted(errors, 'error')}, {counted(len(found) - errors, 'warning')}\n"
+
+
+def test_inputs_that_can_be_no_floats_have_types_of_their_own(check) -> None:
+    bits = rule("Bits", "return BitwiseAnd(i[0], i[0])", "return BitwiseOr(i[0], i[0])")
+    _, out, _ = check("from ge.es.all import BitwiseAnd, BitwiseOr\n" + bits)
+    assert out.startswith("Bits: 6 graphs tried (6 i32; 1 variant, 6 choices of shapes), 6 rewrit")
 
 
 def test_what_was_tried_is_told(check) -> None:

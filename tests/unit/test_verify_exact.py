@@ -155,7 +155,8 @@ def test_few_elements_see_all_edge_values() -> None:
         values = {str(float(sample(scalar, kind, 5, 3, turn))) for turn in range(turns)}
         assert len(values) >= 7
     assert turns_of(EDGES, [4, 100]) == 3
-    assert turns_of(EDGES, [4, 100_000]) == turns_of(EDGES, [0]) == turns_of(RANDOM, [1]) == 1
+    assert turns_of(EDGES, [4, 100_000]) == turns_of(EDGES, [0]) == turns_of(RANDOM, [16]) == 1
+    assert turns_of(RANDOM, [1]) == turns_of(RANDOM, [100, 1]) == 16
 
 
 # The ops themselves: to each the values that floats give, on numbers that floats hold.

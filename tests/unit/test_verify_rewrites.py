@@ -218,7 +218,7 @@ def test_the_tool_undoes_and_tells(files, capsys):
         assert main([*files, "--verify-rewrites"]) == 1
         out, err = capsys.readouterr()
         assert "ge.Neg" in out
-        assert "note: checked 1 rewrites by numbers, 1 wrong" in err
+        assert "note: checked 1 rewrite by numbers, 1 wrong" in err
         assert "error: ge.Neg 'y': rule 'Wrong_neg_pattern' of pass 'Wrong' changes" in err
         assert main([*files, "--verify-rewrites=pass", "-o", "out.mlir"]) == 1
         err = capsys.readouterr().err

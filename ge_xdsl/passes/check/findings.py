@@ -41,8 +41,3 @@ def place_text(location: Location) -> str:
     near = os.path.relpath(location.file)
     file = location.file if near.startswith(os.pardir) else near
     return f"{file}:{location.line}" if location.line else file
-
-
-def counted(count: int, word: str) -> str:
-    """A number and a noun: `1 graph`, `2 graphs`."""
-    return f"{count} {word}" if count == 1 else f"{count} {word}s"

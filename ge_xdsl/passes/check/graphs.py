@@ -23,6 +23,7 @@ from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
 from ge_xdsl.dialects.ge.names import ensure_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of, set_type
 from ge_xdsl.dialects.ge.prototype import AttrKind
+from ge_xdsl.dialects.ge.prototypes import prototype_of
 from ge_xdsl.dialects.ge.registry import op_class
 from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
@@ -31,8 +32,11 @@ from ge_xdsl.passes.extract import extract
 from ge_xdsl.pattern.compile import CompiledPattern
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match
+from ge_xdsl.pattern.samples import THRESHOLDS
 
 DTYPES = (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_INT32)
+PLAIN = (DataType.DT_INT32, DataType.DT_INT64, DataType.DT_BOOL)
+"""What inputs are that can be no floats, the likeliest first."""
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]
 SHAPES: Shapes = (
     (4, 4),
@@ -120,13 +124,20 @@ def _cast_constants(module: ModuleOp, dtype: DataType) -> ModuleOp | None:
 
 
 def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
-    """A graph with up to GRAPHS assignments of shapes to its inputs, of different ranks first."""
-    count = len(main_function(module).body.block.args)
+    """A graph with up to GRAPHS assignments of shapes to its inputs, of different ranks first.
+
+    An input that can be no float has a type of its own; where all are such there is one type.
+    """
+    own = [own_type(arg) for arg in main_function(module).body.block.args]
+    if own and all(own) and dtype is not DTYPES[0]:
+        return
+    dtypes = [found or dtype for found in own]
+    dtype, count = dtypes[0] if own and all(own) else dtype, len(own)
     ranks: set[tuple[int, ...]] = set()
     spare: list[Sample] = []
     scratch = module.clone()
     for shapes in assignments(count):
-        tensors = [Tensor(dtype, shape) for shape in shapes]
+        tensors = [Tensor(found, shape) for found, shape in zip(dtypes, shapes, strict=True)]
         # Most do not fit, and one copy serves to find that out.
         made = with_types(module, tensors) if set_types(scratch, tensors) else None
         if made is None:
@@ -141,6 +152,28 @@ def typed(module: ModuleOp, label: str, dtype: DataType) -> Iterator[Sample]:
         if len(ranks) == GRAPHS:
             return
     yield from spare[: GRAPHS - len(ranks)]
+
+
+def own_type(value: SSAValue) -> DataType | None:
+    """The element type of a tensor whose readers take no floats: an index, a condition."""
+    allowed: set[DataType] | None = None
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, GeOp):
+            listed = set(_listed_types(op, use.index))
+            allowed = listed if allowed is None else allowed & listed
+    if not allowed or allowed & set(THRESHOLDS):
+        return None
+    return next((dtype for dtype in PLAIN if dtype in allowed), None)
+
+
+def _listed_types(op: GeOp, index: int) -> Sequence[DataType]:
+    """The element types that GE lists for an operand; none where it lists none."""
+    prototype = prototype_of(op.op_type)
+    slots = [slot for slot, count in enumerate(op.operand_counts()) for _ in range(count)]
+    if prototype is None or slots[index] >= len(prototype.inputs):
+        return ()
+    return prototype.inputs[slots[index]].dtypes
 
 
 def assignments(count: int) -> Iterator[Shapes]:

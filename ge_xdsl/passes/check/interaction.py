@@ -19,7 +19,7 @@ from ge_xdsl.dialects.ge.graph import ge_ops, main_function
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.text import module_text
 from ge_xdsl.dialects.ge.types import DataType
-from ge_xdsl.errors import CompileError
+from ge_xdsl.errors import CompileError, counted
 from ge_xdsl.passes.check.graphs import own_match, own_module, typed
 from ge_xdsl.passes.check.meaning import meaning
 from ge_xdsl.passes.check.overlap import feeding, overlaps
@@ -160,8 +160,8 @@ class OrderReport:
 
     def lines(self) -> list[str]:
         """For people; the pairs whose results differ first."""
-        word = "rule" if self.rules == 1 else "rules"
-        head = f"{self.rules} {word}, {self.pairs} pairs, {len(self.interactions)} interact"
+        rules, pairs = counted(self.rules, "rule"), counted(self.pairs, "pair")
+        head = f"{rules}, {pairs}, {len(self.interactions)} interact"
         lines = [head]
         for rule, other in self.shadowed:
             lines.append(f"{rule} never fires: {other} stands before it and takes all its matches")

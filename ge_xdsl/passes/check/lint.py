@@ -10,8 +10,8 @@ from xdsl.dialects.func import FuncOp
 
 from ge_xdsl.dialects.ge.graph import ge_ops
 from ge_xdsl.dialects.ge.names import describe
-from ge_xdsl.errors import CompileError
-from ge_xdsl.passes.check.findings import Finding, Severity, counted
+from ge_xdsl.errors import CompileError, counted
+from ge_xdsl.passes.check.findings import Finding, Severity
 from ge_xdsl.passes.check.graphs import own_match, own_module
 from ge_xdsl.passes.registry import Contents, UserPass
 from ge_xdsl.pattern.access import operands_of

@@ -10,8 +10,9 @@ from itertools import islice
 from xdsl.dialects.builtin import ModuleOp
 
 from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.errors import counted
 from ge_xdsl.passes.bisect import Bisection, Fault, copied
-from ge_xdsl.passes.check.findings import Finding, counted
+from ge_xdsl.passes.check.findings import Finding
 from ge_xdsl.passes.check.graphs import Sample, op_modules, own_module, samples_of
 from ge_xdsl.passes.check.lint import Opened, rule_label
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
@@ -26,6 +27,8 @@ DTYPE_NAMES = {
     DataType.DT_FLOAT: "f32",
     DataType.DT_FLOAT16: "f16",
     DataType.DT_INT32: "i32",
+    DataType.DT_INT64: "i64",
+    DataType.DT_BOOL: "bool",
 }
 
 

@@ -27,7 +27,7 @@
 // INPUT-NEXT: ge-simplify/RemoveIdentity and ge-simplify/RemoveIdempotent: 'ge-simplify/RemoveIdentity' makes 1 match of 'ge-simplify/RemoveIdempotent'
 // INPUT-NOT: differ
 
-// LOADED: 2 rules, 1 pairs, 1 interact
+// LOADED: 2 rules, 1 pair, 1 interact
 // LOADED-NEXT: A_NegNeg/twice and B_AbsNeg/inner: {{.*}}the results differ by order
 func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %r = ge.Relu(%x) : (tensor<4xf32>) -> tensor<4xf32>
