@@ -1,26 +1,25 @@
-"""Convolutions of a program that take the ops behind them along.
+"""A convolution of a program together with the ops behind it, as one step.
 
-A convolution by constants, a batch normalisation by constants that alone reads it, and an
-activation that alone reads that become one step: the filter and the bias take the scale and the
-shift of the normalisation, and the activation runs in place, a few elements at a time. What
+The filter and the bias take the scale and the shift of what follows per channel; sums with other
+arrays and activations are done on a few rows of the results while they are in the cache. What
 onnxruntime does to a model when its session is made. The results differ from the op-by-op run by
-the rounding of f32, once more or less per product.
+the rounding of f32, a few times more or less per product. Which ops are taken is `folding`'s
+matter; shapes for which this does not work are run op by op.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
+from math import prod
 from typing import TYPE_CHECKING, Protocol
 
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.conv import Conv2DOp, DepthwiseConv2DOp
-from ge_xdsl.dialects.ge.elements import rectify
 from ge_xdsl.dialects.ge.limits import check_sizes
-from ge_xdsl.dialects.ge.norm import BatchNormOp
-from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.types import DataType, tensor_of
+from ge_xdsl.dialects.ge.windows import channels_first
+from ge_xdsl.interpreters.channels_last import ImageKernel, kernel_for
+from ge_xdsl.interpreters.finish import Added, Finish, Post
 from ge_xdsl.interpreters.ge import EVALUATION_ERRORS, op_failure
 
 if TYPE_CHECKING:
@@ -28,35 +27,19 @@ if TYPE_CHECKING:
 
     from ge_xdsl.dialects.ge.types import Array
 
-CHUNK = 1 << 14
-"""Elements of an activation that are worked on together: what they take stays in the cache."""
-
-
-def _hard_swish(y: Array) -> None:
-    """y * min(max(y + 3, 0), 6) / 6 over y."""
-    import numpy as np
-
-    flat = y.reshape(-1)
-    room = np.empty(min(CHUNK, flat.size), y.dtype)
-    for start in range(0, flat.size, CHUNK):
-        part = flat[start : start + CHUNK]
-        gate = room[: part.size]
-        np.add(part, np.float32(3), out=gate)
-        np.clip(gate, np.float32(0), np.float32(6), out=gate)
-        part *= gate
-        part /= np.float32(6)
-
-
-def _relu(y: Array) -> None:
-    rectify(y, out=y)
-
-
-_ACTIVATIONS: dict[str, Callable[[Array], None]] = {"Relu": _relu, "HardSwish": _hard_swish}
-"""Activations of one operand, in place on a whole array."""
+PLANS = 8
+"""Most shapes of x for which the laid out filters are kept."""
 
 
 class AnyStep(Protocol):
     """What a run needs of a step."""
+
+    inputs: list[int]
+    """The numbers of the operands' values."""
+    outputs: list[int]
+    """The numbers of the results' values."""
+    dead: list[int]
+    """The numbers of the values that nothing reads afterwards."""
 
     @property
     def op(self) -> Operation | None:
@@ -64,23 +47,12 @@ class AnyStep(Protocol):
         ...
 
     @property
-    def inputs(self) -> list[int]:
-        """The numbers of the operands' values."""
-        ...
-
-    @property
-    def outputs(self) -> list[int]:
-        """The numbers of the results' values."""
-        ...
-
-    @property
-    def dead(self) -> list[int]:
-        """The numbers of the values that nothing reads afterwards."""
-        ...
-
-    @property
     def remembers(self) -> bool:
         """Whether `recall` may give what the last run gave."""
+        ...
+
+    def find_spare(self) -> None:
+        """Once the dead values are known: see whether a result may replace an operand."""
         ...
 
     def run(self, arrays: Sequence[Array], /) -> Sequence[Array]:
@@ -92,60 +64,55 @@ class AnyStep(Protocol):
         ...
 
 
-class FoldedStep:
-    """A convolution of x with a filter and a bias that stay, and an activation."""
+class JoinedStep:
+    """Steps that are run as one, whose other operands than x are constants or other results."""
 
-    __slots__ = (
-        "activation", "bias", "conv", "dead", "groups", "inputs", "outputs", "rest", "shape",
-        "weight",
-    )  # fmt: skip
+    __slots__ = ("constants", "dead", "inputs", "outputs", "parts", "posts")
     op = None
     remembers = False
 
-    def __init__(self, step: AnyStep, constants: Sequence[Array]) -> None:
-        import numpy as np
+    def __init__(self, step: AnyStep, constants: Mapping[int, Array]) -> None:
+        self.parts = [step]
+        self.constants = dict(constants)
+        self.inputs = [i for i in step.inputs if i not in constants]
+        self.outputs = step.outputs[:1]
+        self.dead: list[int] = []
+        self.posts: list[Post | Added] = []
 
-        op = step.op
-        assert isinstance(op, Conv2DOp | DepthwiseConv2DOp)
-        self.conv = op
-        self.shape: tuple[int, ...] | None = None
-        """The shape of x when sizes were checked last."""
-        self.rest = constants
-        """The operands after x."""
-        inputs = op.channels_of(tensor_of(op.x.type).shape or ())
-        weight, self.groups = op.kernel(constants[0], inputs)
-        self.weight = np.ascontiguousarray(weight)
-        self.bias = None if op.bias is None else constants[1]
-        self.inputs = step.inputs[:1]
-        self.outputs = step.outputs
-        self.dead = list(step.dead)
-        self.activation: Callable[[Array], None] | None = None
+    def take(self, step: AnyStep, constants: Mapping[int, Array], others: Sequence[int]) -> None:
+        """End where another step ended; `others` are the values it reads besides."""
+        self.parts.append(step)
+        self.constants.update(constants)
+        self.inputs = [*self.inputs, *others]
+        self.outputs = step.outputs[:1]
 
-    def normalise(self, scale: Array, shift: Array) -> None:
-        """Scale and shift the result per channel, by way of the filter and the bias."""
-        import numpy as np
+    def find_spare(self) -> None:
+        """Nothing: the result has memory of its own."""
 
-        bias = shift if self.bias is None else self.bias * scale + shift
-        self.bias = bias.astype(np.float32)
-        self.weight = (self.weight * scale.reshape(-1, 1, 1, 1)).astype(np.float32)
+    def apart(self, arrays: Sequence[Array]) -> Array:
+        """The result by the steps as they were, one after the other."""
+        found = {**self.constants, **dict(zip(self.inputs, arrays, strict=True))}
+        for step in self.parts:
+            results = step.run([found[i] for i in step.inputs])
+            found.update(zip(step.outputs, results, strict=True))
+        return found[self.outputs[0]]
 
-    def take(self, other: AnyStep) -> None:
-        """End where another step ended."""
-        self.outputs = other.outputs[:1]
-        self.dead += [slot for slot in other.dead if slot not in other.inputs[:1]]
+
+class ActivationStep(JoinedStep):
+    """An activation that was written as several ops, with no convolution before it."""
+
+    __slots__ = ()
 
     def run(self, arrays: Sequence[Array]) -> Sequence[Array]:
-        """The result on x; raises CompileError that names the convolution."""
+        """The result on x; raises CompileError that names an op."""
+        import numpy as np
+
         (x,) = arrays
-        try:
-            if x.shape != self.shape:
-                check_sizes(self.conv, [x, *self.rest])
-                self.shape = x.shape
-            y = self.conv.convolve(x, self.weight, self.groups, self.bias)
-            if self.activation is not None:
-                self.activation(y)
-        except (*EVALUATION_ERRORS, VerifyException) as error:
-            raise op_failure(self.conv, error) from error
+        if x.dtype != np.float32 or x.size == 0:
+            return (self.apart(arrays),)
+        y = x.copy(order="K")
+        flat: Array = y.ravel(order="K")  # a view: a copy in this order leaves no gaps
+        Finish(None, 1, self.posts).run(flat, ())
         return (y,)
 
     def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -153,57 +120,163 @@ class FoldedStep:
         return self.run(arrays)
 
 
-def fold(
-    steps: Sequence[AnyStep], values: Sequence[Array | None], outputs: Sequence[int]
-) -> list[AnyStep]:
-    """The steps, with what stands directly behind a convolution taken into it where it can be.
+class FoldedStep(JoinedStep):
+    """A convolution of x with a filter and a bias that stay, and what follows it."""
 
-    `values` holds the arrays that are the same in every run; the values of `outputs` are asked
-    for at the end.
-    """
-    uses = Counter([i for step in steps for i in step.inputs] + list(outputs))
-    found: list[AnyStep] = []
-    for step in steps:
-        constants = [array for i in step.inputs[1:] if (array := values[i]) is not None]
-        whole = len(constants) == len(step.inputs) - 1
-        if whole and _is_foldable(step.op):
-            found.append(FoldedStep(step, constants))
-        elif not (whole and found and _taken(found[-1], step, constants, uses)):
-            found.append(step)
-    return found
+    __slots__ = (
+        "conv",
+        "factor",
+        "inward",
+        "outward",
+        "perm",
+        "perms",
+        "plans",
+        "rest",
+        "scale",
+        "shift",
+    )
+
+    def __init__(self, step: AnyStep, constants: Mapping[int, Array]) -> None:
+        import numpy as np
+
+        super().__init__(step, constants)
+        op = step.op
+        assert isinstance(op, Conv2DOp | DepthwiseConv2DOp)
+        self.conv = op
+        self.rest = [constants[i] for i in step.inputs[1:]]
+        """The operands after x."""
+        self.scale: Array | float = 1.0
+        self.shift: Array | None = None
+        """What the results are multiplied by and what is added, per channel, in f64."""
+        if op.bias is not None:
+            self.shift = self.rest[1].astype(np.float64)
+        self.inward = self.outward = 1.0
+        """What x and the result are left to be multiplied by."""
+        self.perm: tuple[int, ...] = (0, 1, 2, 3) if op.data_format[1] == "C" else (0, 2, 3, 1)
+        """The dimensions of the result, as those of NCHW."""
+        self.perms: list[tuple[int, ...]] = []
+        """`perm` when each of the other operands was added."""
+        self.plans: dict[tuple[int, ...], Plan | None] = {}
+
+    @property
+    def channel_axis(self) -> int:
+        """Where the channels are in the result."""
+        return self.perm.index(1)
+
+    def line(self, scale: Array | float, shift: Array | float) -> None:
+        """Multiply the result by `scale`, then add `shift`, numbers or one per channel, in f64."""
+        import numpy as np
+
+        channels = self.channels
+        before = np.zeros(channels) if self.shift is None else self.shift
+        self.scale = self.scale * scale
+        self.shift = before * scale + shift
+
+    def laid_out(self, others: Sequence[Array]) -> list[Array]:
+        """What is added, as contiguous [N, rows, columns, channels]; other ranks as they are."""
+        import numpy as np
+
+        found: list[Array] = []
+        for array, perm in zip(others, self.perms, strict=True):
+            if array.ndim == 4:
+                back = [perm.index(axis) for axis in (0, 2, 3, 1)]
+                array = np.ascontiguousarray(array.transpose(back))
+            found.append(array)
+        return found
+
+    @property
+    def channels(self) -> int:
+        """The channels of the result."""
+        weight, _ = self.conv.kernel(self.rest[0], 0)
+        return weight.shape[0]
+
+    def run(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """The result on x and what is added; raises CompileError that names an op."""
+        x = arrays[0]
+        try:
+            if x.shape not in self.plans:
+                self._prepare(x)
+            plan = self.plans[x.shape]
+            found = None if plan is None else plan.run(x, arrays[1:], self)
+        except (*EVALUATION_ERRORS, VerifyException) as error:
+            raise op_failure(self.conv, error) from error
+        return (self._apart(arrays) if found is None else found.transpose(self.perm),)
+
+    def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """`run`: nothing is remembered."""
+        return self.run(arrays)
+
+    def _apart(self, arrays: Sequence[Array]) -> Array:
+        import numpy as np
+
+        x, *others = arrays
+        if self.inward != 1:
+            x = x * np.float32(self.inward)
+        y = self.apart([x, *others])
+        return y if self.outward == 1 else y / np.float32(self.outward)
+
+    def _prepare(self, x: Array) -> None:
+        """Lay out the filter for x of a new shape."""
+        check_sizes(self.conv, [x, *self.rest])
+        if len(self.plans) >= PLANS:
+            self.plans.clear()
+        self.plans[x.shape] = self._plan(x)
+
+    def _plan(self, x: Array) -> Plan | None:
+        import numpy as np
+
+        conv = self.conv
+        inputs = conv.channels_of(x.shape) if x.ndim == 4 else 0
+        weight, groups = conv.kernel(self.rest[0], inputs)
+        if inputs == 0 or weight.shape[1] * groups != inputs or weight.shape[0] % groups:
+            return None
+        windows = conv.windows(x.shape, weight.shape[2:])
+        if prod((x.shape[0], *weight.shape, *(w.count for w in windows))) == 0:
+            return None
+        scale = np.broadcast_to(np.float64(self.scale) * self.inward, weight.shape[:1])
+        scaled = (weight * scale.reshape(-1, 1, 1, 1)).astype(np.float32)
+        kernel = kernel_for(inputs, scaled, windows)
+        if kernel is None:
+            return None
+        bias = None if self.shift is None else self.shift.astype(np.float32)
+        counts = (windows[0].count, windows[1].count, weight.shape[0])
+        return Plan(kernel, counts, Finish(bias, counts[1] * counts[2], self.posts))
 
 
-def _is_foldable(op: Operation | None) -> bool:
-    """Whether an op is a convolution of f32 with a known number of channels."""
-    if not isinstance(op, Conv2DOp | DepthwiseConv2DOp) or op.data_format != "NCHW":
-        return False
-    x = tensor_of(op.x.type)
-    return x.dtype == DataType.DT_FLOAT and x.shape is not None and x.shape[1] >= 0
+class Plan:
+    """A folded convolution for one shape of x."""
+
+    def __init__(self, kernel: ImageKernel, counts: tuple[int, int, int], finish: Finish) -> None:
+        self.kernel = kernel
+        self.counts = counts
+        """Rows, columns and channels of the results."""
+        self.finish = finish
+
+    def run(self, x: Array, others: Sequence[Array], step: FoldedStep) -> Array | None:
+        """The result in NCHW, in memory of its own with the channels last; None when what is
+        added has another shape."""
+        y = _channels_last_room((x.shape[0], *self.counts))
+        places = channels_first(x, step.conv.data_format).transpose(0, 2, 3, 1)
+        images = y.transpose(0, 2, 3, 1)
+        added = step.laid_out(others)
+        if any(array.shape != images.shape for array in added):
+            return None
+        for number, image in enumerate(images):
+            compute = self.kernel.on(places[number])
+            for first in range(0, len(image), self.kernel.step):
+                part = image[first : first + self.kernel.step]
+                compute(first, first + len(part), part)
+                rows = [array[number, first : first + len(part)] for array in added]
+                self.finish.run(part, rows)
+        return y
 
 
-def _taken(last: AnyStep, step: AnyStep, constants: list[Array], uses: Counter[int]) -> bool:
-    """Whether the folded step `last` now does what `step` did, whose other operands stay."""
-    if not isinstance(last, FoldedStep) or last.activation is not None:
-        return False
-    if step.inputs[0] != last.outputs[0] or uses[step.inputs[0]] != 1:
-        return False
-    op = step.op
-    if isinstance(op, BatchNormOp) and len(constants) == 4:
-        if op.is_training or op.data_format[1] != "C" or any(uses[i] for i in step.outputs[1:]):
-            return False
-        last.normalise(*_line(op, constants))
-    elif isinstance(op, GeOp) and op.op_type in _ACTIVATIONS:
-        last.activation = _ACTIVATIONS[op.op_type]
-    else:
-        return False
-    last.take(step)
-    return True
-
-
-def _line(op: BatchNormOp, constants: list[Array]) -> tuple[Array, Array]:
-    """Scale and shift per channel, in f64, of a batch normalisation by constants."""
+def _channels_last_room(shape: Sequence[int]) -> Array:
+    """Room for [N, C, H, W] that owns its memory, where the channels stand next to each other."""
     import numpy as np
 
-    gamma, beta, mean, variance = (a.astype(np.float64).reshape(-1) for a in constants)
-    scale = gamma / np.sqrt(variance + op.epsilon)
-    return scale, beta - mean * scale
+    n, rows, columns, channels = shape
+    row = 4 * columns * channels
+    return np.ndarray(
+        (n, channels, rows, columns), np.float32, strides=(row * rows, 4, row, 4 * channels)
+    )

@@ -22,7 +22,8 @@ from ge_xdsl.dialects.ge.limits import check_sizes
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
 from ge_xdsl.dialects.ge.types import HALVES, DataType, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
-from ge_xdsl.interpreters.folded import AnyStep, fold
+from ge_xdsl.interpreters.folded import AnyStep
+from ge_xdsl.interpreters.folding import fold
 from ge_xdsl.interpreters.ge import (
     EVALUATION_ERRORS,
     RUNNERS,
@@ -73,7 +74,15 @@ class Program:
 
         with np.errstate(all="ignore"):
             outputs = self.body.run(bind_inputs(self.func, inputs))
-        return [array if array.flags.writeable else array.copy() for array in outputs]
+        return [_own(array) for array in outputs]
+
+
+def _own(array: Array) -> Array:
+    """An array that may be written, laid out in the order of its dimensions."""
+    import numpy as np
+
+    found = np.require(array, requirements="C") if array.ndim else array
+    return found if found.flags.writeable else found.copy()
 
 
 class Body:
@@ -219,6 +228,9 @@ class OtherStep:
         """`run`: nothing is remembered."""
         return self.run(arrays)
 
+    def find_spare(self) -> None:
+        """Nothing: what runs it is not known."""
+
 
 class Step:
     """One op of a program."""
@@ -262,6 +274,7 @@ class Step:
 
     def find_spare(self) -> None:
         """Once the dead values are known: whether a result may replace an operand, and which."""
+        self.writer = None
         writer = WRITERS.get(self.op.op_type)
         if writer is None or self.widens or self.remembers or HELD_ONCE < 0:
             return

@@ -90,7 +90,10 @@ def test_runs_agree_with_the_plain_run(name):
         found = program.run(inputs)
         for ours, plain in zip(found, run_function(func, inputs), strict=True):
             assert (ours.dtype, ours.shape) == (plain.dtype, plain.shape)
-            np.testing.assert_array_equal(ours, plain)
+            if name == "cnn":  # its convolution takes what follows it along
+                np.testing.assert_allclose(ours, plain, rtol=1e-5, atol=1e-6)
+            else:
+                np.testing.assert_array_equal(ours, plain)
             ours.fill(77)  # what a run gave is the caller's: the next run must not see it
 
 

@@ -5,6 +5,7 @@ import pytest
 
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.text import parse_module
+from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.folded import FoldedStep
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.interpreters.program import Program
@@ -87,3 +88,197 @@ def test_a_folded_convolution_gives_what_its_ops_give(name):
         np.testing.assert_array_equal(inputs["x"], kept)
     assert isinstance(program.body.steps[0], FoldedStep)
     assert len(program.body.steps) == 1 + LEFT.get(name, 0)
+
+
+def chain(lines, constants, kernel=(4, 4, 3, 3), shape="?x4x?x?"):
+    """x [N, 4, H, W] and r -> Conv2D %c -> `lines`, which end with %y; ops are `name = Op(..)`."""
+    text = (
+        f"func.func @main(%x: tensor<{shape}xf32>, %r: tensor<?x?x?x?xf32>) -> tensor<?x?x?x?xf32>"
+    )
+    text += " {\n"
+    types = {"x": f"tensor<{shape}xf32>", "r": "tensor<?x?x?x?xf32>"}
+    rng = np.random.default_rng(len(lines))
+    for name, array in {"w": rng.normal(size=kernel), **constants}.items():
+        array = np.asarray(array)
+        if array.dtype.kind == "i":
+            types[name] = f"tensor<{array.size}xi64>"
+            text += f"  %{name} = ge.Const() {{value = dense<{array.tolist()}> : {types[name]}}} "
+            text += f": () -> {types[name]}\n"
+        else:
+            types[name] = f"tensor<{''.join(f'{n}x' for n in array.shape)}f32>"
+            text += constant(name, array) if array.ndim else scalar(name, array)
+    ops = [f"c = Conv2D(x, w) {CONV}"]
+    for line in [*ops, *lines]:
+        name, rest = line.split(" = ", 1)
+        op, rest = rest.split("(", 1)
+        operands, attributes = rest.split(")", 1)
+        operands = operands.split(", ")
+        types[name] = "tensor<?x?x?x?xf32>"
+        given = f" {{{attributes.strip()}}}" if attributes.strip() else ""
+        text += f"  %{name} = ge.{op}({', '.join('%' + o for o in operands)}){given} : "
+        text += f"({', '.join(types[o] for o in operands)}) -> {types[name]}\n"
+    return main_function(parse_module(text + "  func.return %y : tensor<?x?x?x?xf32>\n}"))
+
+
+def scalar(name, value):
+    given = f"{{value = dense<{float(value)!r}> : tensor<f32>}}"
+    return f"  %{name} = ge.Const() {given} : () -> tensor<f32>\n"
+
+
+NUMBERS = {"three": np.array(3.0), "zero": np.array(0.0), "six": np.array(6.0)}
+LINE = np.array([0.5, -1.5, 2.0, 0.25])
+PLANES, LAST = LINE.reshape(4, 1, 1), LINE.reshape(1, 1, 1, 4)
+BACK = {"p": np.array([0, 2, 3, 1]), "q": np.array([0, 3, 1, 2])}
+SWISH = [
+    "a = Add({}, three)",
+    "b = ClipByValue(a, zero, six)",
+    "m = Mul({}, b)",
+    "y = RealDiv(m, six)",
+]
+CONV = 'strides = [1, 1, 1, 1], pads = [1, 1, 1, 1], groups = 1, data_format = "NCHW"'
+GROUPED = CONV.replace("groups = 1", "groups = 2")
+CHAINS = {
+    "affine": (
+        ["a = Mul(s, c)", "b = Add(a, s)", "d = Sub(b, s)", "y = RealDiv(d, s)"],
+        {"s": PLANES},
+        1,
+    ),
+    "affine, channels last": (
+        [
+            "a = Transpose(c, p)",
+            "b = Add(a, s)",
+            "d = Mul(b, s)",
+            "e = Relu(d)",
+            "y = Transpose(e, q)",
+        ],
+        {"s": LAST, **BACK},
+        1,
+    ),
+    "left as a view": (["a = Transpose(c, p)", "y = Relu(a)"], BACK, 1),
+    "swapped planes": (
+        ["a = Transpose(c, p)", "y = Add(a, s)"],
+        {"p": np.array([0, 1, 3, 2]), "s": PLANES},
+        1,
+    ),
+    "numbers after an activation": (
+        [
+            "a = Relu(c)",
+            "b = Mul(a, six)",
+            "d = RealDiv(b, three)",
+            "e = Sub(d, six)",
+            "y = Add(three, e)",
+        ],
+        NUMBERS,
+        1,
+    ),
+    "per channel after an activation": (["a = Relu(c)", "y = Mul(a, s)"], {"s": PLANES}, 2),
+    "by column": (["y = Mul(c, s)"], {"s": LINE}, 2),
+    "division by zero": (["y = RealDiv(c, s)"], {"s": LINE.reshape(4, 1, 1) * [[[0]]]}, 2),
+    "divided from": (["a = ClipByValue(c, three, six)", "y = RealDiv(six, a)"], NUMBERS, 2),
+    "subtracted from": (["y = Sub(six, c)"], NUMBERS, 2),
+    "clipped": (["y = ClipByValue(c, zero, three)"], NUMBERS, 1),
+    "clipped to nothing": (["y = ClipByValue(c, three, zero)"], NUMBERS, 2),
+    "leaky": (["y = LeakyRelu(c) negative_slope = 0.125 : f32"], {}, 1),
+    "steep": (["y = LeakyRelu(c) negative_slope = 2.0 : f32"], {}, 2),
+    "hard sigmoid": (["y = HardSigmoid(c) alpha = 0.25 : f32, beta = 0.5 : f32"], {}, 1),
+    "hard swish": (["y = HardSwish(c)"], {}, 1),
+    "hard swish of four ops": ([line.format("c") for line in SWISH], NUMBERS, 1),
+    "hard swish of something else": (
+        ["t = Tanh(c)", *(line.format("t") for line in SWISH)],
+        NUMBERS,
+        3,
+    ),
+    "hard swish, read inside": (
+        [line.format("c") for line in SWISH[:3]] + ["d = RealDiv(m, six)", "y = Add(d, b)"],
+        NUMBERS,
+        6,
+    ),
+    "hard swish by seven": (
+        [*(line.format("c") for line in SWISH[:3]), "y = RealDiv(m, s)"],
+        {**NUMBERS, "s": np.array(7.0)},
+        5,
+    ),
+    "a sum": (["a = Add(c, r)", "y = Relu(a)"], {}, 1),
+    "a sum, channels last": (
+        ["a = Transpose(c, p)", "b = Transpose(r, p)", "y = Add(b, a)"],
+        BACK,
+        2,
+    ),
+    "a sum with itself": (["y = Add(c, c)"], {}, 2),
+    "two convolutions": (["a = HardSwish(c)", f"y = Conv2D(a, w) {CONV}"], {}, 2),
+    "two convolutions in a sum": ([f"d = Conv2D(x, w) {CONV}", "y = Add(c, d)"], {}, 2),
+    "a grouped one behind": (
+        ["a = HardSwish(c)", f"y = Conv2D(a, v) {GROUPED}"],
+        {"v": np.arange(72.0).reshape(4, 2, 3, 3)},
+        2,
+    ),
+}
+SHAPES = ((1, 4, 4, 4), (2, 4, 7, 5), (1, 4, 4, 4))
+
+
+def inputs_for(shape, seed=5, added=None):
+    rng = np.random.default_rng(seed)
+    sizes = {"x": shape, "r": added or shape}
+    return {name: rng.normal(size=size).astype(np.float32) for name, size in sizes.items()}
+
+
+def agree(program, func, inputs):
+    kept = {name: array.copy() for name, array in inputs.items()}
+    found, plain = program.run(inputs), run_function(func, inputs)
+    for ours, theirs in zip(found, plain, strict=True):
+        assert (ours.dtype, ours.shape) == (theirs.dtype, theirs.shape)
+        assert ours.flags.c_contiguous
+        assert ours.flags.writeable
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=4e-5)
+    for name, array in inputs.items():
+        np.testing.assert_array_equal(array, kept[name])
+    return found
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_a_convolution_takes_what_stands_behind_it(name):
+    lines, constants, steps = CHAINS[name]
+    func = chain(lines, constants)
+    program = Program(func)
+    for shape in ((1, 4, 5, 4),) if name == "by column" else SHAPES:
+        agree(program, func, inputs_for(shape))
+    assert len(program.body.steps) == steps
+
+
+def test_a_sum_that_broadcasts_is_run_op_by_op():
+    func = chain(["a = Add(c, r)", "y = Relu(a)"], {})
+    program = Program(func)
+    for added in ((1, 4, 6, 5), (1, 1, 1, 5), (1, 4, 1, 1), (3, 4, 6, 5), (1, 4, 6, 5)):
+        (y,) = agree(program, func, inputs_for((1, 4, 6, 5), added=added))
+        assert y.shape == (added[0], 4, 6, 5)
+
+
+def test_what_a_run_gave_stays():
+    func = chain(["a = Add(c, r)", "y = HardSwish(a)"], {})
+    program = Program(func)
+    runs = [inputs_for((1, 4, 40, 30), seed) for seed in range(4)]
+    kept = [agree(program, func, inputs)[0] for inputs in runs]
+    copies = [array.copy() for array in kept]
+    for inputs in reversed(runs):
+        program.run(inputs)
+    for array, copy in zip(kept, copies, strict=True):
+        np.testing.assert_array_equal(array, copy)
+
+
+def test_a_program_runs_in_threads():
+    from concurrent.futures import ThreadPoolExecutor
+
+    func = chain(["a = HardSwish(c)", "y = Add(a, r)"], {})
+    program = Program(func)
+    runs = [inputs_for((1, 4, 50 + seed % 3, 40), seed) for seed in range(24)]
+    alone = [program.run(inputs)[0] for inputs in runs]
+    with ThreadPoolExecutor(4) as pool:
+        together = list(pool.map(lambda inputs: program.run(inputs)[0], runs))
+    for ours, plain in zip(together, alone, strict=True):
+        np.testing.assert_array_equal(ours, plain)
+
+
+def test_an_error_of_a_folded_convolution_names_it():
+    func = chain(["y = Relu(c)"], {}, shape="?x?x?x?")
+    with pytest.raises(CompileError, match="Conv2D.*channels"):
+        Program(func).run(inputs_for((1, 3, 5, 5)))

@@ -112,7 +112,7 @@ def pad_planes(x: Array, windows: Sequence[Window], fill: Any) -> Array:
         sides = [(w.before, a) for w, a in zip(windows, after, strict=True)]
         padded = [n + before + a for n, (before, a) in zip(x.shape[2:], sides, strict=True)]
         check_shape((*x.shape[:2], *padded), "padded input")
-        room = np.full((*x.shape[:2], *padded), fill, x.dtype)
+        room = np.full_like(x, fill, shape=(*x.shape[:2], *padded))  # in the memory order of x
         inner = (slice(w.before, w.before + n) for w, n in zip(windows, x.shape[2:], strict=True))
         room[(slice(None), slice(None), *inner)] = x
         x = room
@@ -161,7 +161,7 @@ def reduce_windows(padded: Array, windows: Sequence[Window], combine: Any) -> Ar
             stop = tap + (window.count - 1) * window.stride + 1
             part = padded[(slice(None),) * axis + (slice(tap, stop, window.stride),)]
             if total is None:
-                total = part.copy() if window.kernel > 1 else part
+                total = part.copy(order="K") if window.kernel > 1 else part
             else:
                 combine(total, part, out=total)
         assert total is not None

@@ -1,0 +1,379 @@
+"""Convolutions of f32 over images whose channels stand next to each other in memory.
+
+What neighbours in memory then are the channels of one place and the places of one row, so every
+kernel here reads and writes long pieces, whatever the channels, and a depthwise convolution needs
+one multiplication per kernel element with no columns unfolded. An image is [rows, columns,
+channels]; a kernel is made once for a shape of x, with the filter laid out as it reads it, and
+computes some rows of results at a time, which stay in the cache while `finish` works on them.
+`kernel_for` chooses the kernel; sums have the rounding of f32 in any order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import TYPE_CHECKING, Protocol
+
+from ge_xdsl.dialects.ge.limits import check_shape
+
+if TYPE_CHECKING:
+    from ge_xdsl.dialects.ge.types import Array
+    from ge_xdsl.dialects.ge.windows import Window
+
+BLOCK = 1 << 16
+"""Elements of results, and of unfolded columns, that are worked on together: they should stay in
+the second level of the cache."""
+LEAST_ROWS = 384
+"""Rows of a matrix product below which laying out its second operand is felt."""
+TILE = 1 << 17
+"""Most elements of a depthwise filter repeated along a row."""
+FILTER = 1 << 19
+"""Most elements of a filter laid out for several results of a row at once."""
+
+Compute = Callable[[int, int, "Array"], None]
+"""Computes the result rows from the first to before the second into [rows, columns, channels]."""
+
+
+class ImageKernel(Protocol):
+    """A convolution without bias of images of one shape."""
+
+    @property
+    def step(self) -> int:
+        """The result rows to compute at a time."""
+        ...
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image [rows, columns, channels] of any strides."""
+        ...
+
+
+def kernel_for(channels: int, weight: Array, windows: Sequence[Window]) -> ImageKernel | None:
+    """A kernel for weight [Cout, Cin/groups, kh, kw], None when there is none of its kind."""
+    high, wide = windows
+    if weight.shape[1] == channels:
+        if high.is_pointwise and wide.is_pointwise:
+            return Pointwise(weight, windows)
+        return _dense(weight, windows)
+    if weight.shape[:2] == (channels, 1) and 1 in (wide.stride, wide.dilation):
+        return Depthwise(weight, windows)
+    return None
+
+
+def _dense(weight: Array, windows: Sequence[Window]) -> ImageKernel:
+    """Columns unfolded for the number of results that is cheapest, or products before the sums."""
+    costs = {count: Unfolded.cost(weight, windows, count) for count in Unfolded.counts(windows)}
+    count = min(costs, key=lambda key: costs[key])
+    summable = len(weight) == 1 and all(w.stride == 1 for w in windows)
+    if summable and SummedAfter.cost(weight, windows) < costs[count]:
+        return SummedAfter(weight, windows)
+    return Unfolded(weight, windows, count)
+
+
+def _product_cost(rows: int, depth: int, columns: int) -> float:
+    """About the nanoseconds of a matrix product: narrow results fill no vectors."""
+    return 2e-2 * rows * depth * (columns + 8)
+
+
+def _rows_at_once(width: int, channels: int, depth: int) -> int:
+    """Result rows per product that keep BLOCK elements of results or columns in the cache."""
+    most = max(BLOCK // (width * channels), BLOCK // (width * depth), 1)
+    return max(most, -(-LEAST_ROWS // width)) if width * channels < BLOCK else most
+
+
+class Pointwise:
+    """A kernel of one element: one product per block of places."""
+
+    def __init__(self, weight: Array, windows: Sequence[Window]) -> None:
+        import numpy as np
+
+        self.windows = windows
+        self.matrix = np.ascontiguousarray(weight.reshape(weight.shape[:2]).T)
+        self.step = _rows_at_once(windows[1].count, *weight.shape[:2])
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image."""
+        import numpy as np
+
+        high, wide = self.windows
+        image = image[: high.stride * high.count : high.stride]
+        image = image[:, : wide.stride * wide.count : wide.stride]
+        channels, width = image.shape[2], wide.count
+        if image.strides[2] == image.itemsize:
+            places = image.reshape(-1, channels)
+        else:  # channels first: a transposed product reads it as well
+            places = image.transpose(2, 0, 1).reshape(channels, -1).T
+        matrix = self.matrix
+
+        def compute(first: int, last: int, y: Array) -> None:
+            into = y.reshape(-1, matrix.shape[1])
+            np.matmul(places[first * width : last * width], matrix, out=into)
+
+        return compute
+
+
+class Unfolded:
+    """Windows copied to rows, `count` neighbouring results of one row together, and a product.
+
+    The windows of neighbouring results overlap, so together they take less copying, and the
+    product has more columns, at the cost of zeros in its second operand. An image with a NaN or
+    an infinity, which zeros would spread, is left to the kernel for one result.
+    """
+
+    def __init__(self, weight: Array, windows: Sequence[Window], count: int) -> None:
+        import numpy as np
+
+        high, wide = self.windows = windows
+        out, channels, kh, _ = weight.shape
+        self.weight = weight
+        self.single: Unfolded | None = None
+        self.count, self.out = count, out
+        self.blocks = -(-wide.count // count)
+        self.reach = (count - 1) * wide.stride + wide.span
+        self.width = (self.blocks - 1) * count * wide.stride + self.reach
+        matrix = np.zeros((kh, self.reach, channels, count, out), np.float32)
+        taps = weight.transpose(2, 3, 1, 0)
+        for i in range(count):
+            start = i * wide.stride
+            matrix[:, start : start + wide.span : wide.dilation, :, i] = taps
+        self.matrix = matrix.reshape(-1, count * out)
+        self.step = min(
+            _rows_at_once(self.blocks, count * out, len(self.matrix)),
+            max(1, 8 * BLOCK // (self.blocks * len(self.matrix))),
+        )
+        self.step = min(self.step, high.count)
+
+    @staticmethod
+    def counts(windows: Sequence[Window]) -> Sequence[int]:
+        """The numbers of results to try together."""
+        width = windows[1].count
+        if windows[1].kernel == 1:
+            return (1,)
+        return [n for n in (1, 2, 3, 4, 6, 8, 11, 12, 16, 24, 32, 64) if n <= width]
+
+    @staticmethod
+    def cost(weight: Array, windows: Sequence[Window], count: int) -> float:
+        """About the nanoseconds: copies of contiguous pieces, and a product."""
+        high, wide = windows
+        out, channels, kh, _ = weight.shape
+        blocks = -(-wide.count // count)
+        piece = ((count - 1) * wide.stride + wide.span) * channels
+        rows = high.count * blocks
+        if count > 1 and piece * kh * count * out > FILTER:
+            return float("inf")
+        copied = rows * kh * (12 + 0.12 * piece)
+        cut = 0.3 * rows * count * out if wide.count % count else 0
+        return copied + cut + _product_cost(rows, kh * piece, count * out)
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image."""
+        import numpy as np
+        from numpy.lib.stride_tricks import as_strided
+
+        high, wide = self.windows
+        padded = pad_image(image, self.windows, self.width)
+        if self.count > 1 and not _is_finite(padded):
+            return self._one_by_one(image)
+        row, column, each = _strides(padded)
+        channels, kh = padded.shape[2], high.kernel
+        view = as_strided(
+            padded,
+            (high.count, self.blocks, kh, self.reach * channels),
+            (row * high.stride, column * wide.stride * self.count, row * high.dilation, each),
+            writeable=False,
+        )
+        columns = np.empty((self.step, *view.shape[1:]), np.float32)
+        whole = wide.count == self.blocks * self.count
+
+        def compute(first: int, last: int, y: Array) -> None:
+            some = columns[: last - first]
+            np.copyto(some, view[first:last])
+            rows = some.reshape(-1, len(self.matrix))
+            if whole:
+                np.matmul(rows, self.matrix, out=y.reshape(-1, self.matrix.shape[1]))
+                return
+            part = np.matmul(rows, self.matrix).reshape(last - first, -1, self.out)
+            y[...] = part[:, : wide.count]
+
+        return compute
+
+    def _one_by_one(self, image: Array) -> Compute:
+        """By the kernel for one result, whose step may be another."""
+        if self.single is None:
+            self.single = Unfolded(self.weight, self.windows, 1)
+        single = self.single
+        inner = single.on(image)
+
+        def compute(first: int, last: int, y: Array) -> None:
+            for start in range(first, last, single.step):
+                stop = min(start + single.step, last)
+                inner(start, stop, y[start - first : stop - first])
+
+        return compute
+
+
+class SummedAfter:
+    """One output: the product of all places with all kernel elements, then shifted sums.
+
+    For strides of 1. Rows stand behind each other, so a shift is one for all; what it brings
+    between two rows of results is cut off.
+    """
+
+    def __init__(self, weight: Array, windows: Sequence[Window]) -> None:
+        import numpy as np
+
+        high, wide = self.windows = windows
+        self.matrix = np.ascontiguousarray(
+            weight[0].transpose(1, 2, 0).reshape(-1, weight.shape[1])
+        )
+        self.width = wide.count + wide.span - 1
+        self.starts = [
+            u * high.dilation * self.width + v * wide.dilation
+            for u in range(high.kernel)
+            for v in range(wide.kernel)
+        ]
+        """Where the products of each kernel element start."""
+        self.step = max(1, 2 * BLOCK // (self.width * len(self.matrix)), 3 * high.span)
+
+    @staticmethod
+    def cost(weight: Array, windows: Sequence[Window]) -> float:
+        """About the nanoseconds: a product, and a sum per kernel element and output."""
+        high, wide = windows
+        _, channels, kh, kw = weight.shape
+        places = (high.count + high.span) * (wide.count + wide.span)
+        sums = kh * kw * (2000 + 0.15 * high.count * wide.count)
+        return 1.4 * _product_cost(places, channels, kh * kw) + sums
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image."""
+        import numpy as np
+
+        high, wide = self.windows
+        padded = pad_image(image, self.windows, self.width)
+        channels = padded.shape[2]
+
+        def compute(first: int, last: int, y: Array) -> None:
+            rows = padded[first : last + high.span - 1].reshape(-1, channels)
+            parts = np.matmul(self.matrix, rows.T).reshape(len(self.starts), -1)
+            length = (last - first - 1) * self.width + wide.count
+            total = parts[0, :length].copy()
+            for part, start in zip(parts[1:], self.starts[1:], strict=True):
+                total += part[start : start + length]
+            room = np.empty((last - first, self.width), np.float32)
+            room.reshape(-1)[:length] = total
+            y[:, :, 0] = room[:, : wide.count]
+
+        return compute
+
+
+class Depthwise:
+    """Each channel by itself: the filter repeated along a row times shifted rows.
+
+    With a stride along rows, the columns of each phase are first put next to each other.
+    """
+
+    def __init__(self, weight: Array, windows: Sequence[Window]) -> None:
+        import numpy as np
+
+        high, wide = self.windows = windows
+        channels = weight.shape[0]
+        taps = weight.reshape(channels, high.kernel, wide.kernel).transpose(1, 2, 0)
+        parts = -(-wide.count * taps.size // TILE)
+        self.columns = -(-wide.count // parts)
+        self.tile = np.tile(taps, (1, 1, self.columns))
+        self.phases = min(wide.stride, wide.kernel)
+        self.width = wide.count + (wide.span - 1) // wide.stride
+        self.step = max(1, BLOCK // (wide.count * channels))
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image."""
+        import numpy as np
+
+        wide, channels = self.windows[1], image.shape[2]
+        padded = self._phased(image)
+        parts = [self._rows_of(padded, phase) for phase in range(self.phases)]
+        spare = np.empty((self.step, wide.count * channels), np.float32) if parts[1:] else None
+
+        def compute(first: int, last: int, y: Array) -> None:
+            flat = y.reshape(last - first, -1)
+            for start in range(0, wide.count, self.columns):
+                some = slice(start * channels, (start + self.columns) * channels)
+                into = flat[:, some]
+                for phase, rows in enumerate(parts):
+                    taps = self.tile[:, phase :: self.phases, : into.shape[1]]
+                    total = into if not phase or spare is None else spare[: last - first, some]
+                    piece = rows[first:last, ..., some]
+                    np.einsum("huvl,uvl->hl", piece, taps, out=total)
+                    if phase:
+                        into += total
+
+        return compute
+
+    def _phased(self, image: Array) -> Array:
+        """The padded image as [rows, phases, columns, channels]: column j of a phase is the
+        image's column j * stride + phase."""
+        import numpy as np
+
+        high, wide = self.windows
+        if wide.stride == 1:
+            return pad_image(image, self.windows, self.width)[:, None]
+        rows = (high.count - 1) * high.stride + high.span
+        shape = (rows, self.phases, self.width, image.shape[2])
+        check_shape(shape, "padded input")
+        room = np.zeros(shape, np.float32)
+        have = min(rows - high.before, image.shape[0])
+        for phase in range(self.phases):
+            first = max(0, -(-(wide.before - phase) // wide.stride))
+            start = first * wide.stride + phase - wide.before
+            part = image[:have, start :: wide.stride][:, : self.width - first]
+            room[high.before : high.before + have, phase, first : first + part.shape[1]] = part
+        return room
+
+    def _rows_of(self, padded: Array, phase: int) -> Array:
+        """[result rows, kernel rows, kernel columns of the phase, columns * channels]."""
+        from numpy.lib.stride_tricks import as_strided
+
+        high, wide = self.windows
+        row, _, column, each = _strides(padded)
+        return as_strided(
+            padded[:, phase],
+            (
+                high.count,
+                high.kernel,
+                len(range(phase, wide.kernel, self.phases)),
+                wide.count * padded.shape[3],
+            ),
+            (row * high.stride, row * high.dilation, column * wide.dilation, each),
+            writeable=False,
+        )
+
+
+def _is_finite(array: Array) -> bool:
+    """Whether a contiguous array surely holds finite numbers only: so is the sum of squares."""
+    import numpy as np
+
+    flat = array.reshape(-1)
+    return bool(np.isfinite(np.dot(flat, flat)))
+
+
+def _strides(array: Array) -> list[int]:
+    """The strides of a contiguous array, where numpy may say anything for dimensions of 1."""
+    sizes = [*array.shape[1:], 1]
+    return [array.itemsize * prod(sizes[i:]) for i in range(array.ndim)]
+
+
+def pad_image(image: Array, windows: Sequence[Window], width: int) -> Array:
+    """A contiguous [rows, width, channels] that holds what the windows reach, padded by zeros."""
+    import numpy as np
+
+    high, wide = windows
+    rows = (high.count - 1) * high.stride + high.span
+    shape = (rows, width, image.shape[2])
+    is_reached = high.before == wide.before == 0 and image.shape[0] >= rows
+    if is_reached and image.shape[1] == width and image.flags.c_contiguous:
+        return image
+    check_shape(shape, "padded input")
+    room = np.zeros(shape, np.float32)
+    part = image[: rows - high.before, : width - wide.before]
+    to = room[high.before : high.before + part.shape[0]]
+    to[:, wide.before : wide.before + part.shape[1]] = part
+    return room

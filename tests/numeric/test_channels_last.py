@@ -1,0 +1,138 @@
+"""Convolutions over images with the channels last, against sums over kernel elements in f64."""
+
+import numpy as np
+import pytest
+
+from ge_xdsl.dialects.ge.windows import Window, window_count
+from ge_xdsl.interpreters import channels_last
+from ge_xdsl.interpreters.channels_last import (
+    Depthwise,
+    Pointwise,
+    SummedAfter,
+    Unfolded,
+    kernel_for,
+)
+
+
+def windows(image, kernel, strides, dilations, pads):
+    found = []
+    for i in range(2):
+        before, after = pads[2 * i : 2 * i + 2]
+        window = Window(kernel[i], strides[i], dilations[i], before, after)
+        count = window_count(image.shape[i], window)
+        found.append(Window(kernel[i], strides[i], dilations[i], before, after, count))
+    return found
+
+
+def by_sums(image, weight, high, wide):
+    """One product with the channels per kernel element, in f64."""
+    sides = ((high.before, high.after), (wide.before, wide.after), (0, 0))
+    padded = np.pad(image.astype(np.float64), sides)
+    total = np.zeros((high.count, wide.count, len(weight)))
+    for u in range(high.kernel):
+        for v in range(wide.kernel):
+            rows = padded[u * high.dilation :: high.stride][: high.count]
+            places = rows[:, v * wide.dilation :: wide.stride][:, : wide.count]
+            taps = weight[:, :, u, v].astype(np.float64)
+            is_depthwise = weight.shape[1] == 1 < image.shape[2]
+            total += places * taps[:, 0] if is_depthwise else places @ taps.T
+    return total
+
+
+def computed(kernel, image, high, wide, channels):
+    y = np.full((high.count, wide.count, channels), np.nan, np.float32)
+    compute = kernel.on(image)
+    for first in range(0, high.count, kernel.step):
+        part = y[first : first + kernel.step]
+        compute(first, first + len(part), part)
+    return y
+
+
+PLAIN = ((1, 1), (1, 1), (0, 0, 0, 0))
+# kernel: image, filter, (strides, dilations, pads)
+CASES = {
+    "1x1": (Pointwise, (9, 7, 5), (6, 5, 1, 1), PLAIN),
+    "1x1, strides": (Pointwise, (9, 8, 5), (6, 5, 1, 1), ((2, 3), (1, 1), (0, 0, 0, 0))),
+    "1x1, pads": (Unfolded, (4, 5, 3), (2, 3, 1, 1), ((1, 1), (1, 1), (1, 0, 0, 2))),
+    "3x3": (Unfolded, (9, 11, 3), (4, 3, 3, 3), ((1, 1), (1, 1), (1, 1, 1, 1))),
+    "3x2, strides": (Unfolded, (9, 11, 3), (4, 3, 3, 2), ((2, 3), (1, 1), (0, 2, 1, 0))),
+    "dilated": (Unfolded, (12, 13, 3), (4, 3, 3, 3), ((2, 1), (2, 3), (1, 1, 3, 3))),
+    "row": (Unfolded, (1, 200, 1), (3, 1, 1, 64), ((1, 2), (1, 1), (0, 0, 0, 0))),
+    "wide": (Unfolded, (6, 40, 8), (8, 8, 3, 17), ((1, 1), (1, 1), (1, 1, 8, 8))),
+    "high": (Unfolded, (40, 3, 2), (5, 2, 9, 1), ((1, 1), (1, 1), (4, 4, 0, 0))),
+    "one output": (SummedAfter, (50, 40, 32), (1, 32, 5, 3), ((1, 1), (1, 1), (2, 2, 1, 1))),
+    "one output, dilated": (
+        SummedAfter,
+        (60, 50, 16),
+        (1, 16, 3, 3),
+        ((1, 1), (2, 3), (2, 2, 0, 3)),
+    ),
+    "depthwise": (Depthwise, (9, 11, 4), (4, 1, 3, 3), ((1, 1), (1, 1), (1, 1, 1, 1))),
+    "depthwise, strides": (Depthwise, (9, 11, 4), (4, 1, 3, 3), ((2, 2), (1, 1), (1, 1, 1, 1))),
+    "depthwise, far strides": (Depthwise, (9, 14, 4), (4, 1, 5, 2), ((1, 3), (1, 1), (2, 2, 1, 1))),
+    "depthwise, 5x4": (Depthwise, (9, 12, 4), (4, 1, 5, 4), ((1, 2), (1, 1), (2, 2, 3, 0))),
+    "depthwise, dilated": (Depthwise, (9, 12, 4), (4, 1, 3, 3), ((2, 1), (2, 3), (2, 1, 3, 3))),
+    "depthwise, no pads": (Depthwise, (6, 7, 3), (3, 1, 2, 2), PLAIN),
+    "depthwise, 1x1": (Depthwise, (6, 7, 3), (3, 1, 1, 1), ((1, 2), (1, 1), (0, 0, 0, 0))),
+}
+
+
+@pytest.mark.parametrize("layout", ["last", "first", "reversed"])
+@pytest.mark.parametrize("name", CASES)
+def test_a_kernel_sums_what_its_windows_reach(name, layout, monkeypatch):
+    kind, size, shape, geometry = CASES[name]
+    rng = np.random.default_rng(len(name))
+    image = rng.normal(size=size).astype(np.float32)
+    if layout == "first":
+        image = np.ascontiguousarray(image.transpose(2, 0, 1)).transpose(1, 2, 0)
+    elif layout == "reversed":
+        image = image[::-1, ::-1]
+    weight = rng.normal(size=shape).astype(np.float32)
+    high, wide = windows(image, shape[2:], *geometry)
+    wanted = by_sums(image, weight, high, wide)
+    for block, tile in ((1 << 16, 1 << 17), (64, 40)):
+        monkeypatch.setattr(channels_last, "BLOCK", block)
+        monkeypatch.setattr(channels_last, "TILE", tile)
+        kernel = kernel_for(size[2], weight, (high, wide))
+        assert type(kernel) is kind
+        found = computed(kernel, image, high, wide, shape[0])
+        np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 5, 8, 12])
+def test_results_taken_together_are_those_taken_apart(count):
+    rng = np.random.default_rng(count)
+    image = rng.normal(size=(7, 12, 3)).astype(np.float32)
+    weight = rng.normal(size=(4, 3, 3, 5)).astype(np.float32)
+    for strides, dilations in (((1, 1), (1, 1)), ((2, 3), (1, 1)), ((1, 1), (2, 2))):
+        pair = windows(image, (3, 5), strides, dilations, (1, 1, 2, 2))
+        found = computed(Unfolded(weight, pair, count), image, *pair, 4)
+        np.testing.assert_allclose(found, by_sums(image, weight, *pair), rtol=1e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 3e38])
+@pytest.mark.parametrize("name", ["wide", "row", "one output", "depthwise", "1x1"])
+def test_what_is_not_finite_stays_in_its_windows(name, odd):
+    _, size, shape, geometry = CASES[name]
+    image = np.ones(size, np.float32)
+    image[size[0] // 2, size[1] // 2, 0] = odd
+    weight = np.ones(shape, np.float32)
+    high, wide = windows(image, shape[2:], *geometry)
+    kernel = kernel_for(size[2], weight, (high, wide))
+    with np.errstate(all="ignore"):  # as a program runs
+        found = computed(kernel, image, high, wide, shape[0])
+        wanted = by_sums(image, weight, high, wide).astype(np.float32)
+    np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "dilations"),
+    [
+        ((6, 2, 3, 3), (1, 1), (1, 1)),
+        ((8, 1, 3, 3), (1, 1), (1, 1)),
+        ((4, 1, 3, 3), (1, 2), (1, 2)),
+    ],
+)
+def test_no_kernel_for_groups_of_other_kinds(shape, strides, dilations):
+    pair = windows(np.zeros((9, 9, 4)), (3, 3), strides, dilations, (0, 0, 0, 0))
+    assert kernel_for(4, np.zeros(shape, np.float32), pair) is None
