@@ -20,8 +20,8 @@ TYPES = frozenset({"FlashAttentionScore"})
 TILES = ((256, 64, 2, 2), (256, 64, 2, 1), (256, 64, 1, 1), (128, 64, 1, 1))
 """Keys of a step and of a tile in UB, buffers of weights and of parts of the output in UB, those
 that are faster first."""
-MIXED = ("2201",)
-"""Architectures whose cube and vector cores exchange tiles through GM."""
+MIXED = ("2201", "3510")
+"""Architectures with cube and vector cores apart, which can exchange tiles through GM."""
 
 
 def reason(op: GeOp, target: Target) -> str:
