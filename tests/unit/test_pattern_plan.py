@@ -3,27 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
 from graph_text import graph, module_of, node, pattern
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+    UnknownLoc,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 
 from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.graph import verify
-from ge_xdsl.dialects.ge.op import GeOp, KnownValues, extra_key
+from ge_xdsl.dialects.ge.op import GeOp, KnownValues, extra_key, set_type
 from ge_xdsl.dialects.ge.prototype import decode
 from ge_xdsl.dialects.ge.text import module_text
-from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.dialects.ge.types import DataType, Tensor, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr
 from ge_xdsl.errors import Location
 from ge_xdsl.pattern.driver import PatternRule, run_fixpoint, run_ge
-from ge_xdsl.pattern.plan import LIMIT, Plan, Plans
+from ge_xdsl.pattern.plan import HITS, LIMIT, MISSES, SHAPES, Plan, Plans, same_body
 
 PAIRS: dict[str, str] = {
     "a\n r = Relu(a)\n s = Relu(r)\n return s": "a\n r = Relu(a)\n return r",
@@ -37,16 +44,23 @@ PAIRS: dict[str, str] = {
 }
 
 
-def rule(wanted: str, new: str, *, shared: bool = True, name: str = "p") -> PatternRule:
-    """`shared`: the same function for each match, which is what plans are made for."""
+UNIT = UnitAttr()
+Way = Literal["shared", "built", "general"]
+"""One function for all matches, or one built for each; `general`: no plan for either."""
+
+
+def rule(wanted: str, new: str, way: Way = "shared", name: str = "p") -> PatternRule:
     template = graph(new, "r")
     compiled = pattern(wanted, name=name, const_value=True)
-    return PatternRule(compiled, lambda _: template if shared else graph(new, "r"))
+    made = PatternRule(compiled, lambda _: template if way == "shared" else graph(new, "r"))
+    if way == "general":
+        made.plans.find = lambda func: None
+    return made
 
 
-def rules(shared: bool) -> list[PatternRule]:
+def rules(way: Way) -> list[PatternRule]:
     pairs = enumerate(PAIRS.items())
-    return [rule(old, new, shared=shared, name=f"p{k}") for k, (old, new) in pairs]
+    return [rule(old, new, way, f"p{k}") for k, (old, new) in pairs]
 
 
 def state(func: FuncOp) -> list[object]:
@@ -86,21 +100,22 @@ def texts(draw: st.DrawFn) -> str:
     return "\n".join([*lines, f"return {', '.join(some)}"])
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@pytest.mark.parametrize("way", ["shared", "built"])
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(text=texts(), named=st.booleans(), infer=st.booleans())
-def test_same_graph_with_plans_and_without(text: str, named: bool, infer: bool) -> None:
+def test_same_graph_with_plans_and_without(way: Way, text: str, named: bool, infer: bool) -> None:
     ours, theirs = graph(text), graph(text)
     module, other = module_of(ours), module_of(theirs)
     name = "P" if named else ""
-    kept = rules(True)
+    kept = rules(way)
     for _ in range(2):  # the second time with plans and types from the first
-        for func, used in ((ours, kept), (theirs, rules(False))):
+        for func, used in ((ours, kept), (theirs, rules("general"))):
             run_ge(func.body.block, used, pass_name=name, infer=infer)
         assert state(ours) == state(theirs)
         if infer:
             verify(module)
     run_fixpoint(module, kept[:2], pass_name=name, infer=infer)
-    run_fixpoint(other, rules(False)[:2], pass_name=name, infer=infer)
+    run_fixpoint(other, rules("general")[:2], pass_name=name, infer=infer)
     assert state(ours) == state(theirs)
 
 
@@ -119,15 +134,21 @@ def relus(sites: int, extra: str = "", reader: str = "Tanh(s#)") -> str:
     return "\n".join(["x", *lines, *([extra] if extra else []), f"return {names}"])
 
 
-def both(text: str, old: str, new: str, change: Callable[[FuncOp], None] | None = None) -> FuncOp:
+def both(
+    text: str,
+    old: str,
+    new: str,
+    change: Callable[[FuncOp], None] | None = None,
+    way: Way = "shared",
+) -> FuncOp:
     """The graph after a rule with plans, which is the one after the rule without."""
     results: list[FuncOp] = []
-    for shared in (True, False):
+    for used in (way, "general"):
         func = graph(text)
         module = module_of(func)
         if change is not None:
             change(func)
-        run_ge(func.body.block, [rule(old, new, shared=shared)], pass_name="P")
+        run_ge(func.body.block, [rule(old, new, used)], pass_name="P")
         verify(module)
         results.append(func)
     assert state(results[0]) == state(results[1])
@@ -249,13 +270,109 @@ def test_replacement_that_changes_is_read_again() -> None:
     assert [op.operands[0] is op.operands[1] for op in squares] == [False] * 7 + [True]
 
 
+def times(k: float) -> FuncOp:
+    return graph(f"a\n k = Const {k}\n m = Mul(a, k)\n return m", "r")
+
+
 def test_plans_of_many_functions_are_dropped() -> None:
     plans = Plans(pattern(RELUS).graph)
-    funcs = [graph(RELU, "r") for _ in range(LIMIT + 1)]
+    funcs = [times(k) for k in range(LIMIT + 1)]
     assert [plans.find(func) for func in funcs[:LIMIT]] == [None] * LIMIT
     assert isinstance(plans.find(funcs[0]), Plan)
     assert plans.find(funcs[LIMIT]) is None
     assert plans.find(funcs[0]) is None
+
+
+def test_plan_takes_over_where_graphs_are_built_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """When as many as `HITS` were like the first; the one of then teaches it the types."""
+    done = planned(monkeypatch)
+    both(relus(HITS + 4), RELUS, RELU, way="built")
+    assert done == [False, True, True, True]
+
+
+def test_graphs_of_several_kinds_are_built_in_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    done = planned(monkeypatch)
+    results: list[list[object]] = []
+    for plans in (True, False):
+        func = graph(relus(90))
+        module_of(func)
+        built = (times(k % SHAPES) for k in range(90))
+        used = PatternRule(pattern(RELUS), lambda _, built=built: next(built))
+        if not plans:
+            used.plans.find = lambda func: None
+        run_ge(func.body.block, [used], pass_name="P")
+        results.append(state(func))
+    assert results[0] == results[1]
+    assert done.count(True) == 90 - SHAPES * (HITS + 1)
+
+
+def test_a_rule_that_builds_no_two_alike_is_not_asked_for_ever(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[bool] = []
+
+    def compare(ours: FuncOp, theirs: FuncOp) -> bool:
+        asked.append(same_body(ours, theirs))
+        return asked[-1]
+
+    monkeypatch.setattr("ge_xdsl.pattern.plan.same_body", compare)
+    plans = Plans(pattern(RELUS).graph)
+    for k in range(MISSES + 40):
+        assert plans.find(times(k)) is None
+    assert not any(asked)
+    assert len(asked) <= MISSES * SHAPES
+
+
+def test_a_built_graph_that_changes_later_is_like_no_other() -> None:
+    first = graph(RELU, "r")
+    built = [first, *(graph(RELU, "r") for _ in range(HITS + 5))]
+    calls = iter(range(len(built)))
+
+    def build(_: object) -> FuncOp:
+        k = next(calls)
+        if k == HITS + 3:
+            node(first, "r").location = FileLineColLoc(StringAttr("f"), IntAttr(1), IntAttr(1))
+        return built[k]
+
+    func = graph(relus(len(built)))
+    module_of(func)
+    run_ge(func.body.block, [PatternRule(pattern(RELUS), build)])
+    found = [op.location for op in func.walk() if isinstance(op, GeOp) and op.op_type == "Relu"]
+    assert found == [UnknownLoc()] * len(built)
+
+
+BASE = "a b\n c = Const 1.0\n m = Sub(a, c)\n n = Mul(m, b)\n return n"
+OTHERS: dict[str, str | Callable[[FuncOp], object]] = {
+    "argument": BASE.replace("a b", "a b d"),
+    "type of an op": BASE.replace("Sub", "Mul"),
+    "value": BASE.replace("1.0", "2.0"),
+    "operand": BASE.replace("Mul(m, b)", "Mul(m, a)"),
+    "order of operands": BASE.replace("Mul(m, b)", "Mul(b, m)"),
+    "number of ops": BASE.replace("return", "t = Exp(n)\n return"),
+    "order of ops": "a b\n m = Sub(a, a)\n c = Const 1.0\n n = Mul(m, b)\n return n",
+    "what it returns": BASE.replace("return n", "return m"),
+    "how much it returns": BASE.replace("return n", "return n, m"),
+    "name": BASE.replace("m", "q"),
+    "attribute": lambda func: node(func, "m").attributes.update(x=StringAttr("y")),
+    "order of properties": lambda func: node(func, "m").properties.update(x=UNIT, y=UNIT),
+    "place": lambda func: setattr(node(func, "n"), "source", Location("f.py", 3, 1)),
+    "type of a result": lambda func: set_type(
+        node(func, "m").results[0], Tensor(DataType.DT_FLOAT, (4, 1)).type
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_what_makes_built_graphs_differ(name: str) -> None:
+    other = OTHERS[name]
+    ours, theirs = graph(BASE, "r"), graph(other if isinstance(other, str) else BASE, "s")
+    if not isinstance(other, str):
+        other(theirs)
+    if name == "order of properties":
+        node(ours, "m").properties.update(y=UNIT, x=UNIT)
+        assert node(ours, "m").properties == node(theirs, "m").properties
+    assert not same_body(ours, theirs)
+    assert same_body(ours, graph(BASE, "t")) == (name != "order of properties")
 
 
 def test_known_values_go_the_general_way(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -76,12 +76,12 @@ class Aged:
         `size`: bytes that they hold. Freezing and unfreezing does it; where the user froze
         something that would thaw it.
         """
+        cls.objects += size // OBJECT
         young = gc.get_count()[0]
-        if young <= threshold or gc.get_freeze_count():
-            return
-        gc.freeze()
-        gc.unfreeze()
-        cls.objects += young + size // OBJECT
+        if young > threshold and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()
+            cls.objects += young
         if cls.objects > cls.room:
             gc.collect()
             cls.objects = 0
