@@ -97,7 +97,8 @@ class _Group:
         """Whether the results of an op have a size that the chain has; notes a new one.
 
         What is smaller and used in the chain alone each tile works out again, in any size; the
-        others have the one size that the row ops leave.
+        others have the one size that the row ops leave. What follows a reduction alone may have
+        that size, too: the chain then gets the domain of the reduction.
         """
         shape = shape_of(op.results[0])
         if op.op_type in rows.RECIPES:
@@ -105,9 +106,10 @@ class _Group:
             assert isinstance(found, Rows)
             kept = shape == (found.small if rows.shrinks(op) else found.shape)
             same = self.small in (None, found.small) and self.whole in ("", found.whole)
-            if not kept or not same or found.shape != self.domain:
+            grows = rows.shrinks(op) and self.domain == found.small and not self.whole
+            if not kept or not same or not (grows or found.shape == self.domain):
                 return False
-            self.small, self.whole = found.small, found.whole
+            self.domain, self.small, self.whole = found.shape, found.small, found.whole
             return True
         if shape == self.domain:
             return True

@@ -146,7 +146,8 @@ def product_of(op: GeOp, relu: bool) -> Product | str:
         return bias
     element = element_of(x1.dtype)
     kind = element_of(bias.dtype) if bias is not None else ""
-    out = "i32" if element in CODES else ""
+    made = element_of(tensor_of(op.results[0].type).dtype)
+    out = "" if made == element else made
     batch_a, batch_b = prod(a[:-2]), prod(b[:-2])
     if batch_b == 1 and not t1:
         # one right factor: the batch is more rows

@@ -159,7 +159,7 @@ class Builder:
         if known is not None:
             return self.array(known.reshape(shape), self.dtype(x))
         op = x.owner
-        if isinstance(op, GeOp) and op.op_type == "Cast" and any(made is op for made in self.made):
+        if isinstance(op, GeOp) and op.op_type == "Cast" and op.operands[0] in self.op.operands:
             # so that the cast is part of what reads the new shape, not a kernel of its own
             return self.cast(self.reshape(op.operands[0], shape), self.dtype(x))
         return self("Reshape", x, list(shape))

@@ -1,4 +1,4 @@
-"""Losses, rotary embeddings and masked softmax as formulas."""
+"""Losses and masked softmax as formulas."""
 
 from __future__ import annotations
 
@@ -113,47 +113,6 @@ def sparse_cross_entropy(build: Builder, op: GeOp) -> list[SSAValue]:
     return [t.like(r) for t, r in zip(found, op.results, strict=True)]
 
 
-# Rotary embeddings
-
-
-def rotate(build: Builder, x: Term, mode: str) -> Term:
-    """The last dimension rotated: halves, quarters or neighbours."""
-    rank, size = len(x.shape), x.shape[-1]
-    last = rank - 1
-    if mode == "interleave":
-        split = x.reshape([*x.shape[:-1], size // 2, 2])
-        a, b = build.halves(split.value, rank)
-        joined = build.concat([(-Term(build, b)).value, a], rank)
-        return Term(build, joined).reshape(x.shape)
-    if mode == "quarter":
-        part = size // 4
-        a, b, c, d = (Term(build, build.slice(x.value, last, k * part, part)) for k in range(4))
-        return Term(build, build.concat([(-b).value, a.value, (-d).value, c.value], last))
-    a, b = build.halves(x.value, last)
-    return Term(build, build.concat([(-Term(build, b)).value, a], last))
-
-
-def _rotary_mul(build: Builder, op: GeOp, x: Term, r1: Term, r2: Term) -> Term:
-    return x * r1 + rotate(build, x, op.get_attr("rotary_mode")) * r2
-
-
-def _rotary_embedding(
-    build: Builder, op: GeOp, x: Term, cos: Term, sin: Term, matrix: Term | None = None
-) -> Term:
-    mode = op.get_attr("mode")
-    if matrix is not None or mode not in (0, 1, 2):
-        raise build.decline(f"for mode {mode} or a matrix")
-    kind = ("half", "interleave", "quarter")[mode]
-    return x * cos + rotate(build, x, kind) * sin
-
-
-def _apply_rotary(
-    build: Builder, op: GeOp, query: Term, key: Term, cos: Term, sin: Term
-) -> list[Term]:
-    mode = op.get_attr("rotary_mode")
-    return [x * cos + rotate(build, x, mode) * sin for x in (query, key)]
-
-
 # Codes, masks
 
 
@@ -193,9 +152,6 @@ FORMULAS: dict[str, Formula] = {
     "KLDiv": _pair(_divergence),
     "PoissonNllLoss": _pair(_poisson),
     "SoftmaxCrossEntropyWithLogits": _softmax_cross_entropy,
-    "RotaryMul": _rotary_mul,
-    "RotaryPositionEmbedding": _rotary_embedding,
-    "ApplyRotaryPosEmb": _apply_rotary,
     "FakeQuantWithMinMaxArgs": _fake_quant,
     "ScaledMaskedSoftmax": _scaled_masked_softmax,
 }

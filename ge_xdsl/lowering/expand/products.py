@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
+from typing import Any
 
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.linalg import einsum_terms
+from ge_xdsl.dialects.ge.matmul import matrix_shape
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.types import HALVES, DataType
+from ge_xdsl.dialects.ge.rounding import short_scale
+from ge_xdsl.dialects.ge.types import HALVES, DataType, Tensor
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
+from ge_xdsl.lowering.expand.quant import codes, wide_scale
+from ge_xdsl.lowering.expand.terms import Term, term
 
 CODES = (DataType.DT_INT8, DataType.DT_UINT8)
 
@@ -18,11 +23,20 @@ CODES = (DataType.DT_INT8, DataType.DT_UINT8)
 def product(
     build: Builder, a: SSAValue, b: SSAValue, swap_a: bool = False, swap_b: bool = False
 ) -> SSAValue:
-    """op(a) op(b) in f32 for floats, over equal or broadcast batches."""
-    a, b = build.wide(a), build.wide(b)
-    if len(build.shape(a)) == len(build.shape(b)) == 2:
-        return build("MatMulV2", a, b, transpose_x1=swap_a, transpose_x2=swap_b)
-    return build("BatchMatMulV2", a, b, adj_x1=swap_a, adj_x2=swap_b)
+    """op(a) op(b) in f32 for floats, over equal or broadcast batches.
+
+    Half floats are multiplied as they are: the sums are f32, which leave the cube as such.
+    """
+    dtype = build.dtype(a)
+    if dtype not in HALVES or build.dtype(b) != dtype:
+        a, b = build.wide(a), build.wide(b)
+    matrices = len(build.shape(a)) == len(build.shape(b)) == 2
+    names = ("transpose_x1", "transpose_x2") if matrices else ("adj_x1", "adj_x2")
+    attrs: dict[str, Any] = dict(zip(names, (swap_a, swap_b), strict=True))
+    if build.dtype(a) in HALVES:
+        shape = matrix_shape(build.shape(a), build.shape(b), swap_a, swap_b)
+        attrs["result_types"] = [Tensor(DataType.DT_FLOAT, shape).type]
+    return build.results("MatMulV2" if matrices else "BatchMatMulV2", a, b, **attrs)[0]
 
 
 def batches(build: Builder, op: GeOp) -> SSAValue:
@@ -42,8 +56,9 @@ def batches(build: Builder, op: GeOp) -> SSAValue:
         raise build.decline(f"for element type {dtype.name}")
     if dtype in CODES:
         return _whole(build, op, bias)
-    a, b = (_floats(build, v) for v in (x1, x2))
-    a, b = _aligned(build, a, b)
+    a, b = _aligned(build, x1, x2)
+    if a is x1 and b is x2 and bias is None:
+        a, b = _floats(build, a), _floats(build, b)
     y = product(build, a, b, *swaps[:2])
     if bias is not None:
         y = build("Add", y, _floats(build, bias))
@@ -68,11 +83,8 @@ def quant_matmul(build: Builder, op: GeOp) -> SSAValue:
     """QuantBatchMatmulV3: an i32 product, then scales, offset and bias in f32"""
     x1, x2, scale = op.operands[:3]
     swaps = {n: bool(op.get_attr(f"transpose_{n}")) for n in ("x1", "x2")}
-    if build.dtype(x1) != DataType.DT_INT8 or build.dtype(scale) not in (
-        *HALVES,
-        DataType.DT_FLOAT,
-    ):
-        raise build.decline("for these element types")
+    if build.dtype(x1) != DataType.DT_INT8:
+        raise build.decline(f"for element type {build.dtype(x1).name}")
     total = build("BatchMatMulV2", x1, x2, adj_x1=swaps["x1"], adj_x2=swaps["x2"])
     bias = build.slot("bias")
     whole = bias is not None and build.dtype(bias) == DataType.DT_INT32
@@ -82,17 +94,75 @@ def quant_matmul(build: Builder, op: GeOp) -> SSAValue:
     wanted = build.dtype(y)
     if wanted == DataType.DT_INT32:
         return build.like(total, y)
-    floats = bias is not None and not whole
-    if wanted == DataType.DT_INT8 or (build.count(scale) == 1 and not floats):
-        raise build.decline("for a scale that is cut short")
-    wide = build.reshape(build.wide(scale), [build.count(scale)])
-    found = build("Mul", build.cast(total, DataType.DT_FLOAT), wide)
+    factor = _factor(build, scale, bias is None or whole)
+    found = Term(build, build.cast(total, DataType.DT_FLOAT)) * factor
+    if wanted == DataType.DT_INT8:
+        found = _nine_bits(found)
+        offset = build.slot("offset")
+        found = found if offset is None else found + _nine_bits(_vector(build, offset))
+        return codes(found, wanted).like(y)
     pertoken = build.slot("pertoken_scale")
     if pertoken is not None:
-        found = build("Mul", found, build.reshape(build.wide(pertoken), [build.count(pertoken), 1]))
+        column = build.reshape(pertoken, [build.count(pertoken), 1])
+        found = found * term(build, column)
     if bias is not None and not whole:
-        found = build("Add", found, build.wide(bias))
-    return build.like(found, y)
+        found = found + term(build, bias)
+    return found.like(y)
+
+
+def _factor(build: Builder, scale: SSAValue, is_cut: bool) -> Term:
+    """The scale as a vector in f32; one for all codes is cut to 19 bits, so must be known."""
+    packed = build.dtype(scale) in (DataType.DT_UINT64, DataType.DT_INT64)
+    if packed or (build.count(scale) == 1 and is_cut):
+        known = build.known(scale, "a scale that is cut short")
+        return Term(build, build.array(short_scale(known).reshape(-1)))
+    return _vector(build, scale)
+
+
+def _vector(build: Builder, x: SSAValue) -> Term:
+    return term(build, build.reshape(x, [build.count(x)]))
+
+
+def _nine_bits(x: Term) -> Term:
+    return x.call("Rint").clip(-256.0, 255.0)
+
+
+def weight_quant(build: Builder, op: GeOp) -> SSAValue:
+    """WeightQuantBatchMatmulV2: (weight + offset) scale, rounded after each to the type of x"""
+    x, weight = op.operands[:2]
+    slots = {io.name: build.slot(io.name) for io in op.prototype.inputs}
+    half = build.dtype(x)
+    scale, offset = slots["antiquant_scale"], slots["antiquant_offset"]
+    assert scale is not None
+    w = _floats(build, weight)
+    shape = build.shape(weight)
+    if offset is not None:
+        w = build("Add", w, _per_element(build, op, offset, shape))
+        w = _floats(build, build.cast(w, half))
+    w = build.cast(build("Mul", w, _per_element(build, op, scale, shape)), half)
+    swaps = (bool(op.get_attr(n)) for n in ("transpose_x", "transpose_weight"))
+    y = Term(build, product(build, x, w, *swaps))
+    bias, quant, offset = (slots[n] for n in ("bias", "quant_scale", "quant_offset"))
+    y = y if bias is None else y + _vector(build, bias)
+    if quant is None:
+        return y.like(op.results[0])
+    y = y * wide_scale(build, build.reshape(quant, [build.count(quant)]))
+    y = y if offset is None else y + _vector(build, offset)
+    return codes(y, DataType.DT_INT8).like(op.results[0])
+
+
+def _per_element(build: Builder, op: GeOp, values: SSAValue, shape: Sequence[int]) -> SSAValue:
+    """An antiquant operand to broadcast with the weight as it is stored."""
+    axis = int(op.get_attr("transpose_weight"))
+    size = op.get_attr("antiquant_group_size")
+    count = build.count(values)
+    if count == 1:
+        return _floats(build, build.reshape(values, [1, 1]))
+    if not size:
+        return _floats(build, build.reshape(values, [count, 1] if axis else [1, count]))
+    # [groups, N] or [N, groups]: each number for `size` rows, the last group may be cut
+    places = build.const([i // size for i in range(shape[axis])], DataType.DT_INT32)
+    return _floats(build, build("GatherV2", values, places, [axis]))
 
 
 def _floats(build: Builder, x: SSAValue) -> SSAValue:
@@ -192,17 +262,13 @@ def einsum(build: Builder, op: GeOp) -> SSAValue:
     terms, right = einsum_terms(op.get_attr("equation"), len(parts))
     if "." in "".join((*terms, right)) or any(len(set(t)) != len(t) for t in terms):
         raise build.decline("for labels that repeat or stand for any dimensions")
-    values = [build.wide(v) for v in parts]
+    values = list(parts)
     while len(values) > 1:
         rest = set(right).union(*terms[2:])
         kept = [c for c in dict.fromkeys(terms[0] + terms[1]) if c in rest]
         values[:2] = [_contracted(build, values[0], terms[0], values[1], terms[1], kept)]
         terms[:2] = ["".join(kept)]
-    value, term = values[0], terms[0]
-    gone = [i for i, c in enumerate(term) if c not in right]
-    if gone:
-        value = build.reduce("Sum", value, gone, False)
-        term = "".join(c for c in term if c in right)
+    value, term = _summed(build, values[0], terms[0], set(right))
     return build.like(build.transpose(value, [term.index(c) for c in right]), op.results[0])
 
 
@@ -232,7 +298,8 @@ def _summed(build: Builder, x: SSAValue, term: str, wanted: set[str]) -> tuple[S
     gone = [i for i, c in enumerate(term) if c not in wanted]
     if not gone:
         return x, term
-    return build.reduce("Sum", x, gone, False), "".join(c for c in term if c in wanted)
+    total = build.reduce("Sum", build.wide(x), gone, False)
+    return total, "".join(c for c in term if c in wanted)
 
 
 EXPANSIONS: dict[str, Expansion] = {
@@ -240,6 +307,7 @@ EXPANSIONS: dict[str, Expansion] = {
         ("MatMul", "MatMulV2", "BatchMatMul", "BatchMatMulV2", "BatchMatMulV3"), batches
     ),
     "QuantBatchMatmulV3": quant_matmul,
+    "WeightQuantBatchMatmulV2": weight_quant,
     "MatMulV3": mat_mul_v3,
     "FusedMatMul": fused,
     "TransposeBatchMatMul": transposed_batches,

@@ -18,6 +18,8 @@ from ge_xdsl.lowering.expand import (
     quant,
     recurrent,
     reductions,
+    rotary,
+    routing,
     sampling,
 )
 from ge_xdsl.lowering.expand.builder import Expansion
@@ -39,5 +41,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **attention.EXPANSIONS,
     **quant.EXPANSIONS,
     **experts.EXPANSIONS,
+    **routing.EXPANSIONS,
+    **rotary.EXPANSIONS,
 }
 """All expansions by op type."""
