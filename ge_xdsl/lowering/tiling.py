@@ -343,4 +343,7 @@ def turn_tiling(batch: int, rows: int, cols: int, size: int, target: Target) -> 
     ):
         side = 0 if tile[0] > tile[1] else 1
         tile[side] = padded(tile[side] // 2, BLOCK)
+    if cols * size % L2_LINE:  # parts of rows begin inside lines: fewer, longer ones
+        while tile[1] * size < L2_LINE and tile[1] < cols and tile[0] > 2 * BLOCK:
+            tile = [padded(tile[0] // 2, BLOCK), min(tile[1] * 2, padded(cols, BLOCK))]
     return min(tile[0], rows), min(tile[1], cols)

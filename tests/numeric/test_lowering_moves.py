@@ -271,6 +271,36 @@ def us(text):
     return aicore.estimate(lower(parse_module(text), CHIP), CHIP).us
 
 
+GROUPED = [
+    ((64, 12, 16, 64), (0, 2, 1, 3)),
+    ((24, 5, 4, 6, 32), (0, 3, 1, 2, 4)),
+    ((96, 4, 3, 50), (0, 1, 3, 2)),
+    ((98, 7, 64), (0, 2, 1)),
+]
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B1", "Ascend310P3"])
+@pytest.mark.parametrize(("shape", "perm"), GROUPED)
+def test_small_tiles_are_moved_together(shape, perm, chip):
+    lowered, _ = check_graph(transpose(shape, perm, "f16"), chip, exact=True)
+    assert module_text(lowered).count("aicore.copy_ub_gm") > 1
+
+
+NEAR = [
+    ((64, 12, 64, 64), (0, 2, 1, 3)),
+    ((8, 64, 56, 56), (0, 2, 3, 1)),
+    ((8, 56, 56, 64), (0, 3, 1, 2)),
+    ((8, 512, 28, 28), (0, 2, 3, 1)),
+    ((8, 224, 224, 3), (0, 3, 1, 2)),
+]
+
+
+@pytest.mark.parametrize(("shape", "perm"), NEAR)
+def test_transposes_are_near_what_memory_gives(shape, perm):
+    fast = 2 * 2 * np.prod(shape) / 1.48e6 + 5.4  # GM -> UB of a cold stream, and a launch [us]
+    assert us(transpose(shape, perm, "f16")) < 1.25 * fast
+
+
 def test_short_runs_take_longer():
     fast = us(transpose((64, 512, 512), (1, 0, 2), "f16"))
     slow = us(transpose((64, 32768, 8), (1, 0, 2), "f16"))
