@@ -249,12 +249,14 @@ class _Loop:
 def _longest_rows(copy: Copy, least: int) -> Copy:
     """The copy with its longest dimension before the runs, so that tiles are large.
 
+    One whose runs lie side by side in the source or in the destination goes before others.
     Runs of fewer than `least` elements stay as the destination has them, together.
     """
     if len(copy.shape) < 3 or copy.src is None or copy.shape[-1] < least:
         return copy
     *lead, last = zip(copy.shape, copy.src.strides, copy.dst.strides, strict=True)
-    longest = max(range(len(lead)), key=lambda i: (lead[i][0], i))
+    near = 2 * last[0]
+    longest = max(range(len(lead)), key=lambda i: (min(lead[i][1:]) <= near, lead[i][0], i))
     moved = [*lead[:longest], *lead[longest + 1 :], lead[longest], last]
     return _rebuilt(copy, moved)
 

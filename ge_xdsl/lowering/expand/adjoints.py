@@ -13,45 +13,14 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.unfold import Col2imOp, Col2ImV2Op
 from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
-from ge_xdsl.lowering.expand.images import along, view
-from ge_xdsl.lowering.expand.planes import as_planes, padded, steps
+from ge_xdsl.lowering.expand.images import along
+from ge_xdsl.lowering.expand.planes import as_planes, columns, padded, steps
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
 LARGEST_MATRIX = 1 << 22
 """Elements of the largest matrix that says where columns go."""
-
-
-def columns(build: Builder, x: SSAValue, high: Window, wide: Window) -> SSAValue:
-    """[N, C, kh, kw, windows]: what windows over padded planes have, as runs of map rows.
-
-    Where windows are apart, the columns that a kernel column reads are brought together first.
-    """
-    n, c, rows, width = build.shape(x)
-    if wide.stride == 1:
-        step = wide.dilation
-    else:
-        parts = [
-            build.reshape(
-                steps(build, x, 3, v * wide.dilation, wide.count, wide.stride),
-                [n, c, 1, rows, wide.count],
-            )
-            for v in range(wide.kernel)
-        ]
-        x, width = build.concat(parts, 2), wide.count
-        step = rows * width
-    channel = build.count(x) // (n * c)
-    dims = [
-        (n, c * channel),
-        (c, channel),
-        (high.kernel, high.dilation * width),
-        (wide.kernel, step),
-        (high.count, high.stride * width),
-        (wide.count, 1),
-    ]
-    found = view(build, x, dims)
-    return build.reshape(found, [n, c, high.kernel, wide.kernel, high.count * wide.count])
 
 
 # Gradients in the filter

@@ -18,7 +18,7 @@ from ge_xdsl.dialects.ge.resize import ImageResize, KeepRatioResizeBilinearOp, R
 from ge_xdsl.dialects.ge.types import HALVES, DataType, tensor_of
 from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
-from ge_xdsl.lowering.expand.planes import as_planes, from_planes, steps
+from ge_xdsl.lowering.expand.planes import as_planes, columns, from_planes, steps, view
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 FEW = 1
 """Numbers in a column of a matrix up to which gathers beat a product."""
+LONG_KERNEL = 16
+"""Columns of a kernel beyond which its rows make longer runs than windows that are apart."""
 MANY = 32
 """Numbers in a column of a matrix up to which gathers take the place of a product."""
 
@@ -269,7 +271,8 @@ def by_columns(
         pads.append([w.before, max(reach - w.before - build.shape(x)[2 + i], 0)])
     if any(map(any, pads)):
         x = build("Pad", x, build.const(pads, DataType.DT_INT64))
-    by_rows = groups == 1 and (wide.stride > 1 or wide.kernel > wide.count)
+    apart = wide.stride > 1 and wide.kernel > LONG_KERNEL
+    by_rows = groups == 1 and (apart or wide.kernel > wide.count)
     call = _window_rows if by_rows else _window_columns
     y = call(build, x, weight, high, wide, groups, bias)
     return build.cast(y, build.dtype(x)) if build.dtype(x) in HALVES else y
@@ -285,13 +288,6 @@ def _strides(build: Builder, x: SSAValue, high: Window, wide: Window) -> dict[st
         "i": (high.count, high.stride * cols),
         "j": (wide.count, wide.stride),
     }
-
-
-def view(build: Builder, x: SSAValue, dims: Sequence[tuple[int, int]]) -> SSAValue:
-    """Elements of x at every sum of multiples of strides; dims are (size, stride)."""
-    sizes, strides = [list(part) for part in zip(*dims, strict=True)]
-    result = tensor_of(x.type).with_shape(sizes)
-    return build("AsStrided", x, sizes, strides, [0], result_types=[result.type])
 
 
 def _window_rows(
@@ -330,15 +326,13 @@ def _window_columns(
 ) -> SSAValue:
     """The filter times [C kh kw, pixels], for each image and group, in f32."""
     images, out = build.shape(x)[0], build.shape(weight)[0]
-    known = _strides(build, x, high, wide)
     depth = prod(build.shape(weight)[1:])
-    image = (images, prod(build.shape(x)[1:]))
-    columns = view(build, x, [image, *(known[k] for k in "cuvij")])
-    columns = build.reshape(columns, [images, groups, depth, high.count * wide.count])
+    shape = [images, groups, depth, high.count * wide.count]
+    found = build.reshape(columns(build, x, high, wide), shape)
     left = build.reshape(weight, [1, groups, out // groups, depth])
     if images > 1 and groups > 1:
         left = build.spread(left, [images, groups, out // groups, depth])
-    y = build("BatchMatMulV2", build.wide(left), build.wide(columns))
+    y = build("BatchMatMulV2", build.wide(left), build.wide(found))
     y = build.reshape(y, [images, out, high.count, wide.count])
     if bias is not None:
         y = build("Add", y, build.reshape(build.wide(bias), [1, out, 1, 1]))

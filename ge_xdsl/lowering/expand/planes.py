@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.dialects.ge.types import DataType, tensor_of
 from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder
 
@@ -70,3 +70,41 @@ def gathered(build: Builder, x: SSAValue, axis: int, places: Array) -> SSAValue:
         step = int(gaps[0]) if gaps.size else 1
         return steps(build, x, axis, int(places[0]), len(places), step)
     return build("GatherV2", x, build.array(places.astype("int32")), [axis])
+
+
+def view(build: Builder, x: SSAValue, dims: Sequence[tuple[int, int]]) -> SSAValue:
+    """Elements of x at every sum of multiples of strides; dims are (size, stride)."""
+    sizes, strides = [list(part) for part in zip(*dims, strict=True)]
+    result = tensor_of(x.type).with_shape(sizes)
+    return build("AsStrided", x, sizes, strides, [0], result_types=[result.type])
+
+
+def columns(build: Builder, x: SSAValue, high: Window, wide: Window) -> SSAValue:
+    """[N, C, kh, kw, windows]: what windows over padded planes have, as runs of map rows.
+
+    Where windows are apart, the columns that a kernel column reads are brought together first.
+    """
+    n, c, rows, width = build.shape(x)
+    if wide.stride == 1:
+        step = wide.dilation
+    else:
+        parts = [
+            build.reshape(
+                steps(build, x, 3, v * wide.dilation, wide.count, wide.stride),
+                [n, c, 1, rows, wide.count],
+            )
+            for v in range(wide.kernel)
+        ]
+        x, width = build.concat(parts, 2), wide.count
+        step = rows * width
+    channel = build.count(x) // (n * c)
+    dims = [
+        (n, c * channel),
+        (c, channel),
+        (high.kernel, high.dilation * width),
+        (wide.kernel, step),
+        (high.count, high.stride * width),
+        (wide.count, 1),
+    ]
+    found = view(build, x, dims)
+    return build.reshape(found, [n, c, high.kernel, wide.kernel, high.count * wide.count])
