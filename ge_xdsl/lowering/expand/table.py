@@ -20,6 +20,7 @@ from ge_xdsl.lowering.expand import (
     reductions,
     rotary,
     routing,
+    training,
     sampling,
 )
 from ge_xdsl.lowering.expand.builder import Expansion
@@ -43,5 +44,6 @@ EXPANSIONS: dict[str, Expansion] = {
     **experts.EXPANSIONS,
     **routing.EXPANSIONS,
     **rotary.EXPANSIONS,
+    **training.EXPANSIONS,
 }
 """All expansions by op type."""
