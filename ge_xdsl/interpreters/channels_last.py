@@ -11,6 +11,7 @@ computes some rows of results at a time, which stay in the cache while `finish` 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import TYPE_CHECKING, Protocol
 
@@ -61,12 +62,14 @@ def kernel_for(channels: int, weight: Array, windows: Sequence[Window]) -> Image
 
 def _dense(weight: Array, windows: Sequence[Window]) -> ImageKernel:
     """Columns unfolded for the number of results that is cheapest, or products before the sums."""
-    costs = {count: Unfolded.cost(weight, windows, count) for count in Unfolded.counts(windows)}
-    count = min(costs, key=lambda key: costs[key])
-    summable = len(weight) == 1 and all(w.stride == 1 for w in windows)
-    if summable and SummedAfter.cost(weight, windows) < costs[count]:
-        return SummedAfter(weight, windows)
-    return Unfolded(weight, windows, count)
+    counts = Unfolded.counts(windows)
+    makers: list[tuple[float, Callable[[], ImageKernel]]] = []
+    for kind in (Unfolded, RowPairs):
+        cost, count = min((kind.cost(weight, windows, count), count) for count in counts)
+        makers.append((cost, partial(kind, weight, windows, count)))
+    if len(weight) == 1 and all(w.stride == 1 for w in windows):
+        makers.append((SummedAfter.cost(weight, windows), partial(SummedAfter, weight, windows)))
+    return min(makers, key=lambda found: found[0])[1]()
 
 
 def _product_cost(rows: int, depth: int, columns: int) -> float:
@@ -120,22 +123,15 @@ class Unfolded:
     """
 
     def __init__(self, weight: Array, windows: Sequence[Window], count: int) -> None:
-        import numpy as np
-
         high, wide = self.windows = windows
-        out, channels, kh, _ = weight.shape
+        out = len(weight)
         self.weight = weight
         self.single: Unfolded | None = None
         self.count, self.out = count, out
         self.blocks = -(-wide.count // count)
         self.reach = (count - 1) * wide.stride + wide.span
         self.width = (self.blocks - 1) * count * wide.stride + self.reach
-        matrix = np.zeros((kh, self.reach, channels, count, out), np.float32)
-        taps = weight.transpose(2, 3, 1, 0)
-        for i in range(count):
-            start = i * wide.stride
-            matrix[:, start : start + wide.span : wide.dilation, :, i] = taps
-        self.matrix = matrix.reshape(-1, count * out)
+        self.matrix = spread(weight.transpose(2, 3, 1, 0), wide, count).reshape(-1, count * out)
         self.step = min(
             _rows_at_once(self.blocks, count * out, len(self.matrix)),
             max(1, 8 * BLOCK // (self.blocks * len(self.matrix))),
@@ -172,7 +168,7 @@ class Unfolded:
         high, wide = self.windows
         padded = pad_image(image, self.windows, self.width)
         if self.count > 1 and not _is_finite(padded):
-            return self._one_by_one(image)
+            return one_by_one(self, image)
         row, column, each = _strides(padded)
         channels, kh = padded.shape[2], high.kernel
         view = as_strided(
@@ -196,19 +192,110 @@ class Unfolded:
 
         return compute
 
-    def _one_by_one(self, image: Array) -> Compute:
-        """By the kernel for one result, whose step may be another."""
-        if self.single is None:
-            self.single = Unfolded(self.weight, self.windows, 1)
-        single = self.single
-        inner = single.on(image)
+
+class RowPairs:
+    """Kernels of three rows, two rows of results at a time: four products in place of six.
+
+    Winograd's F(2, 3) along the rows: with rows d0..d3 of x and g0..g2 of the filter, the results
+    are m0 + m1 + m2 and m1 - m2 - m3 for the products m of d0 - d2, d1 + d2, d2 - d1, d1 - d3 with
+    g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2 (Lavin and Gray, 2015). `count` results of a row
+    are taken together as in `Unfolded`. Not for images with a NaN or an infinity.
+    """
+
+    def __init__(self, weight: Array, windows: Sequence[Window], count: int) -> None:
+        import numpy as np
+
+        high, wide = self.windows = windows
+        self.weight = weight
+        self.single: Unfolded | None = None
+        self.count, self.out = count, len(weight)
+        self.blocks = -(-wide.count // count)
+        self.reach = (count - 1) * wide.stride + wide.span
+        self.width = (self.blocks - 1) * count * wide.stride + self.reach
+        g0, g1, g2 = weight.transpose(2, 3, 1, 0).astype(np.float64)
+        taps = np.stack((g0, (g0 + g1 + g2) / 2, (g0 - g1 + g2) / 2, g2)).astype(np.float32)
+        self.matrix = spread(taps, wide, count)
+        _, depth, columns = self.matrix.shape
+        self.step = 2 * min(_rows_at_once(self.blocks, columns, depth), -(-high.count // 2))
+
+    @staticmethod
+    def cost(weight: Array, windows: Sequence[Window], count: int) -> float:
+        """About the nanoseconds: sums of rows, copies of pieces, four products, sums of results."""
+        high, wide = windows
+        out, channels, kh, _ = weight.shape
+        if kh != 3 or high.stride > 1 or high.dilation > 1:
+            return float("inf")
+        blocks = -(-wide.count // count)
+        piece = ((count - 1) * wide.stride + wide.span) * channels
+        pairs = -(-high.count // 2)
+        if count > 1 and 4 * piece * count * out > FILTER:
+            return float("inf")
+        sums = 0.6 * pairs * (wide.count * wide.stride + wide.span) * channels
+        copied = 4 * pairs * blocks * (12 + 0.12 * piece)
+        results = 1.2 * pairs * blocks * count * out
+        return (
+            20000 + sums + copied + results + 4 * _product_cost(pairs * blocks, piece, count * out)
+        )
+
+    def on(self, image: Array) -> Compute:
+        """Make ready for one image."""
+        import numpy as np
+        from numpy.lib.stride_tricks import as_strided
+
+        high, wide = self.windows
+        pairs = -(-high.count // 2)
+        padded = pad_image(image, self.windows, self.width, 2 * pairs + 2)
+        if not _is_finite(padded):
+            return one_by_one(self, image)
+        first, second = padded[: 2 * pairs : 2], padded[1 : 2 * pairs : 2]
+        third, fourth = padded[2 : 2 * pairs + 2 : 2], padded[3 : 2 * pairs + 2 : 2]
+        sums = np.empty((4, *first.shape), np.float32)
+        np.subtract(first, third, out=sums[0])
+        np.add(second, third, out=sums[1])
+        np.subtract(third, second, out=sums[2])
+        np.subtract(second, fourth, out=sums[3])
+        kind, row, column, each = _strides(sums)
+        _, depth, outs = self.matrix.shape
+        view = as_strided(
+            sums,
+            (4, pairs, self.blocks, depth),
+            (kind, row, column * wide.stride * self.count, each),
+            writeable=False,
+        )
+        columns = np.empty((self.step // 2, self.blocks, depth), np.float32)
+        parts = np.empty((4, columns.shape[0] * self.blocks, outs), np.float32)
 
         def compute(first: int, last: int, y: Array) -> None:
-            for start in range(first, last, single.step):
-                stop = min(start + single.step, last)
-                inner(start, stop, y[start - first : stop - first])
+            top, bottom = first // 2, -(-last // 2)
+            some, rows = columns[: bottom - top], (bottom - top) * self.blocks
+            for rows_of, matrix, part in zip(view, self.matrix, parts, strict=True):
+                np.copyto(some, rows_of[top:bottom])
+                np.matmul(some.reshape(-1, depth), matrix, out=part[:rows])
+            found = parts[:, :rows]
+            m0, m1, m2, m3 = found.reshape(4, bottom - top, -1, self.out)
+            m0 += m1
+            m0 += m2
+            m1 -= m2
+            m1 -= m3
+            y[::2] = m0[:, : wide.count]
+            y[1::2] = m1[: (last - first) // 2, : wide.count]
 
         return compute
+
+
+def one_by_one(kernel: Unfolded | RowPairs, image: Array) -> Compute:
+    """By the kernel that multiplies nothing but what is in a window, with steps of its own."""
+    if kernel.single is None:
+        kernel.single = Unfolded(kernel.weight, kernel.windows, 1)
+    single = kernel.single
+    inner = single.on(image)
+
+    def compute(first: int, last: int, y: Array) -> None:
+        for start in range(first, last, single.step):
+            stop = min(start + single.step, last)
+            inner(start, stop, y[start - first : stop - first])
+
+    return compute
 
 
 class SummedAfter:
@@ -347,6 +434,20 @@ class Depthwise:
         )
 
 
+def spread(taps: Array, wide: Window, count: int) -> Array:
+    """taps [rows, kernel columns, Cin, Cout] -> [rows, reach * Cin, count * Cout]: the operand
+    that gives `count` neighbouring results of a row for all columns that they reach."""
+    import numpy as np
+
+    rows, _, channels, out = taps.shape
+    reach = (count - 1) * wide.stride + wide.span
+    matrix = np.zeros((rows, reach, channels, count, out), np.float32)
+    for i in range(count):
+        start = i * wide.stride
+        matrix[:, start : start + wide.span : wide.dilation, :, i] = taps
+    return matrix.reshape(rows, reach * channels, count * out)
+
+
 def _is_finite(array: Array) -> bool:
     """Whether a contiguous array surely holds finite numbers only: so is the sum of squares."""
     import numpy as np
@@ -361,12 +462,13 @@ def _strides(array: Array) -> list[int]:
     return [array.itemsize * prod(sizes[i:]) for i in range(array.ndim)]
 
 
-def pad_image(image: Array, windows: Sequence[Window], width: int) -> Array:
-    """A contiguous [rows, width, channels] that holds what the windows reach, padded by zeros."""
+def pad_image(image: Array, windows: Sequence[Window], width: int, least: int = 0) -> Array:
+    """A contiguous [rows, width, channels] that holds what the windows reach, padded by zeros,
+    with `least` rows or more."""
     import numpy as np
 
     high, wide = windows
-    rows = (high.count - 1) * high.stride + high.span
+    rows = max((high.count - 1) * high.stride + high.span, least)
     shape = (rows, width, image.shape[2])
     is_reached = high.before == wide.before == 0 and image.shape[0] >= rows
     if is_reached and image.shape[1] == width and image.flags.c_contiguous:
