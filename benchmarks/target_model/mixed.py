@@ -299,7 +299,6 @@ class Attention:
         for i in range(PARTS):
             made[f"s{i}"] = alloc(body, wide, "f32", "ub")
         alloc(body, (1, 64), "f32", "ub")
-        made["t"] = alloc(body, wide, "f32", "ub")
         for i in range(PARTS):
             made[f"o{i}"] = alloc(body, deep, "f32", "ub")
         alloc(body, (1, 64), "f32", "ub")
@@ -311,6 +310,7 @@ class Attention:
         made["p"] = alloc(body, wide, "f16", "ub")
         made["new"] = alloc(body, column, "f32", "ub")
         made["row"] = alloc(body, column, "f32", "ub")
+        alloc(body, (1, 64), "f32", "ub")  # before the repeated columns of each step
         return made
 
     def softmax(self, block: Block, names: dict[str, SSAValue], step: int) -> None:
@@ -320,6 +320,7 @@ class Attention:
         add(block, CrossWaitOp.make("MTE3", 6 + step))
         sizes, shape = [self.part, self.kv], (self.part, self.kv)
         column = [self.part, 1]
+        names = {**names, "t": alloc(block, shape, "f32", "ub")}
         for i in range(PARTS):
             s, top, total = f"s{i}", f"top{i}", f"total{i}"
             at: list[Index] = [i * self.part, 0]
@@ -341,6 +342,7 @@ class Attention:
         products = take(block, self.products)
         add(block, CrossWaitOp.make("MTE2", 8 + step))
         sizes, shape = [self.part, self.depth], (self.part, self.depth)
+        names = {**names, "t": alloc(block, shape, "f32", "ub")}
         for i in range(PARTS):
             at: list[Index] = [i * self.part, 0]
             add(block, CopyGmUbOp.build(products, names[f"o{i}"], offsets=at, sizes=sizes))

@@ -31,7 +31,7 @@ from ge_xdsl.interpreters.timed import (
 )
 from ge_xdsl.interpreters.timing import PIPES
 from ge_xdsl.targets import Target
-from ge_xdsl.targets.cost import Work, conflict_cycles, cost
+from ge_xdsl.targets.cost import Work, conflict_cycles, cost, instructions
 
 TOLERANCE = 1e-6
 """Two states of the pipes are the same when no time differs by more, in cycles."""
@@ -258,7 +258,10 @@ class CoreTime:
             work = step.op.work(sizes)._replace(conflict=step.conflict)
             cold = step.cold[min(self.phase, len(step.cold) - 1)]
             amount = cost(work, self.target, cold, step.sharers)
-            found = Charge(amount.busy, amount.latency, work.bytes, counted(work, self.target))
+            each = instructions(work, self.target)
+            found = Charge(
+                amount.busy, amount.latency, work.bytes, each, counted(work, self.target)
+            )
             step.costs[self.phase, sizes] = found
         return found
 
@@ -288,7 +291,8 @@ class CoreTime:
             self.traffic[name] = self.traffic.get(name, 0.0) + count
         self.issued += 1
         if self.events is not None:
-            self.events.append(Event(pipe, step.op.name, start, stop, {"bytes": charge.bytes}))
+            args: dict[str, object] = {"bytes": charge.bytes, "instructions": charge.instructions}
+            self.events.append(Event(pipe, step.op.name, start, stop, args))
 
     def beside(self, step: Issue) -> float:
         """When what shares a tile with an instruction, block by block, is through with it."""

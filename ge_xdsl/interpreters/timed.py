@@ -39,6 +39,8 @@ class Charge:
     busy: float
     latency: float
     bytes: int
+    instructions: int
+    """Of the hardware."""
     counts: tuple[tuple[str, float], ...]
 
 

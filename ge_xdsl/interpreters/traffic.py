@@ -13,10 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import prod
 
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp, TakeOp, WorkspaceOp
-from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
@@ -244,18 +244,7 @@ def _follow(
         rounds = all_rounds(around, cores)
         tiles = sum(len(part) for part in rounds.places)
     for use in uses:
-        use.indices = tuple(
-            dict.fromkeys(v for op in use.ops for v in op.offsets if isinstance(v, SSAValue))
-        )
-        size = tile_of(use.value).size * _distinct(use.value)
-        if rounds:
-            key = rounds.reader(use.indices)
-            use.keys = len({k for part in rounds.places for k in map(key, part)})
-        else:
-            use.keys = _panels(use, loop) if loop is not None else 1
-        use.bytes = size / use.keys
-        use.moved = use.bytes * tiles
-        use.missed = use.bytes * use.keys
+        _size_up(use, loop, rounds, tiles)
     reads = [use for use in uses if not use.writes]
     begun = rounds or (first_round(loop, cores) if loop is not None else all_rounds((), cores))
     first = begun.places[0]
@@ -269,6 +258,21 @@ def _follow(
         return [_Part(0, uses)]
     _evict(uses, rounds or all_rounds(around, cores), capacity, beside)
     return _parts(uses)
+
+
+def _size_up(use: _Use, loop: ForOp | None, rounds: Rounds | None, tiles: int) -> None:
+    """The panels of a use: how many, their bytes, and what all output tiles move of them."""
+    use.indices = tuple(
+        dict.fromkeys(v for op in use.ops for v in op.offsets if isinstance(v, SSAValue))
+    )
+    if rounds:
+        key = rounds.reader(use.indices)
+        use.keys = len({k for part in rounds.places for k in map(key, part)})
+    else:
+        use.keys = _panels(use, loop) if loop is not None else 1
+    use.bytes = tile_of(use.value).size * _distinct(use.value) / use.keys
+    use.moved = use.bytes * tiles
+    use.missed = use.bytes * use.keys
 
 
 def _parts(uses: Sequence[_Use]) -> list[_Part]:
@@ -356,9 +360,18 @@ def is_unaligned(op: Instruction, line: int) -> bool:
         return False
     strides = value.owner.strides if isinstance(value.owner, StridedOp) else None
     pitch = tile.shape[-1] if strides is None or len(strides) < 2 else strides[-2]
-    width = op.sizes[-1]
-    touch = isinstance(width, int) and width == pitch
-    return not touch and pitch * tile.size % line != 0
+    return width_of(op.sizes[-1]) != pitch and pitch * tile.size % line != 0
+
+
+def width_of(size: Index) -> int:
+    """A valid size where it is known: a number, or all of a loop's dimension; else 0."""
+    if isinstance(size, int):
+        return size
+    loop = size.owner.parent_op() if isinstance(size.owner, Block) else None
+    if not isinstance(loop, ForOp) or not isinstance(size, BlockArgument):
+        return 0
+    extent = loop.extents[size.index // 2]
+    return extent if isinstance(extent, int) and extent <= loop.steps[size.index // 2] else 0
 
 
 def _distinct(value: SSAValue) -> int:

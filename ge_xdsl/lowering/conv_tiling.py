@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import prod
 
+from ge_xdsl.dialects.aicore.encoding import copy_instructions
 from ge_xdsl.dialects.aicore.maps import LANES, Geometry
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, UB_ALIGN, padded
 from ge_xdsl.errors import CompileError
@@ -77,12 +79,16 @@ class ConvShape:
     def copy_a(self, m: int, k1: int) -> Work:
         """Bringing what m pixels need of the channel blocks of k1 columns to L1."""
         blocks = ceil_div(k1, self.depth)
-        return Work("gm_l1", bytes=blocks * self.map_bytes(m), rows=blocks)
+        run = self.map_bytes(m)
+        split = copy_instructions(blocks, run, prod(self.geometry.size) * BLOCK_BYTES)
+        return Work("gm_l1", bytes=blocks * run, rows=blocks, instructions=split)
 
     def copy_b(self, n: int, k1: int) -> Work:
         """Bringing k1 rows and n columns of the filter to L1: runs of whole blocks."""
-        count = k1 * padded(n, BLOCK) * self.size
-        return Work("gm_l1", bytes=count, rows=ceil_div(k1 * self.size, BLOCK_BYTES))
+        count, blocks = k1 * padded(n, BLOCK) * self.size, ceil_div(k1 * self.size, BLOCK_BYTES)
+        runs = [padded(width, BLOCK) * BLOCK_BYTES for width in (n, self.n)]
+        split = copy_instructions(blocks, *runs)
+        return Work("gm_l1", bytes=count, rows=blocks, instructions=split)
 
     def load_a(self, m: int, k0: int) -> Work:
         """Unfolding m pixels and k0 columns to L0A."""

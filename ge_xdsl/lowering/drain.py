@@ -15,19 +15,13 @@ from typing import TypeVar
 from xdsl.ir import Block, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp
+from ge_xdsl.dialects.aicore.encoding import vector_work
 from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
 from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.paths import COUPLED, CopyL0cUbOp
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp
 from ge_xdsl.dialects.aicore.types import Tile, padded, tile_of
-from ge_xdsl.dialects.aicore.vector import (
-    VbinaryOp,
-    VbrcOp,
-    VcastOp,
-    VscalarOp,
-    VunaryOp,
-    vector_work,
-)
+from ge_xdsl.dialects.aicore.vector import VbinaryOp, VbrcOp, VcastOp, VscalarOp, VunaryOp
 from ge_xdsl.lowering.conv_tiling import ConvShape
 from ge_xdsl.lowering.tiling import BLOCK, BUFFERS, MAX_VECTOR_TILE, MatmulShape
 from ge_xdsl.targets.cost import Work, cost

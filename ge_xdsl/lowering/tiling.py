@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import NamedTuple
 
+from ge_xdsl.dialects.aicore.encoding import cut_instructions
 from ge_xdsl.dialects.aicore.lifetimes import Life, ring_bytes
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, UB_ALIGN, Tile, padded
 from ge_xdsl.errors import CompileError
@@ -121,7 +122,8 @@ class MatmulShape:
     def _copy(self, rows: int, cols: int, pitch: int) -> Work:
         """A window of a matrix with rows of `pitch` elements."""
         unaligned = cols < pitch and pitch * self.size % L2_LINE != 0
-        return Work("gm_l1", bytes=rows * cols * self.size, rows=rows, unaligned=unaligned)
+        moved, count = rows * cols * self.size, cut_instructions(rows, pitch)
+        return Work("gm_l1", bytes=moved, rows=rows, unaligned=unaligned, instructions=count)
 
     def load_a(self, m: int, k0: int) -> Work:
         """Bringing m rows and k0 columns of the left factor from L1 to L0A."""

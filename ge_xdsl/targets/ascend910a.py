@@ -29,6 +29,7 @@ _CALIBRATED = [
     "load_start",
     "mmad_start",
     "bank_conflict",
+    "vector_repeats",
     "vector_rates",
     "l0c_gm_rate",
     "l0c_elements",

@@ -45,7 +45,7 @@ _INI = dict.fromkeys(
     ],
     "INI-pypto",
 )
-_ARCH = dict.fromkeys(("l0a_layout", "ub_reserved", "l1_reserved"), "ARCH")
+_ARCH = dict.fromkeys(("l0a_layout", "ub_reserved", "l1_reserved", "vector_repeats"), "ARCH")
 _CUBE = dict.fromkeys(("l1_l0a_rate", "l1_l0b_rate", "l1_bt_rate", "l0c_elements"), "CUBE")
 _FITTED = dict.fromkeys(FITTED, "FITTED")
 
@@ -100,6 +100,7 @@ TARGET = Target(
     launch_us=3.4,
     core_start_us=0.085,
     mmad_fp32_factor=2,
+    vector_repeats=255,
     bank_conflict=2,
     vector_rates=VECTOR_RATES,
     sources={

@@ -43,6 +43,8 @@ TARGET = (
         "Ascend950PR_958x", "CUBE", l1_l0a_rate=256, l1_l0b_rate=256, load_start=37, nd2nz_row=0
     )
     .variant("Ascend950PR_958x", "CUBE", mmad_fp32_factor=8)
+    # a loop over registers takes the place of repeats
+    .variant("Ascend950PR_958x", "ABSENT", vector_repeats=0)
     # 1.6 TB/s; arch 2201 reaches 1.48 and 1.42 of 1.8
     .variant(
         "Ascend950PR_958x",

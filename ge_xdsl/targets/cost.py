@@ -2,9 +2,9 @@
 
 mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
 load l0   bytes / rate + 46
-dma       max(issue, bytes / rate), nd2nz by rows; usable a latency later
+dma       max(issues, bytes / rate), nd2nz by rows; usable a latency later
 fixpipe   max(elements / 64, bytes / rate)
-vector    24 + repeats * slope, twice the slope where two sources meet in UB banks
+vector    24 per 255 repeats + repeats * slope, twice the slope where sources meet in UB banks
 reduce    additions down to 256 bytes per row, then 24 + 7 per row
 """
 
@@ -44,7 +44,8 @@ class Work(NamedTuple):
     """What one instruction has to do; nothing here depends on a chip.
 
     `rows` of `bytes // rows` bytes are moved; `m`, `n`, `k` are a matrix product's sizes;
-    `elements` of `size` bytes are computed, by the vector op `op` in so many `instructions`;
+    `elements` of `size` bytes are computed, by the vector op `op`; so many `instructions` do it,
+    before the limit of repeats of a chip;
     `two_sources` tells that both operands come from UB. `stride` and `lines` are the step along a
     row of a feature map and the output rows that 16 pixels touch.
     """
@@ -64,6 +65,8 @@ class Work(NamedTuple):
     lines: int = 1
     conflict: bool = True
     """Whether the two sources of a vector op lie in the same banks of UB."""
+    counted: bool = False
+    """Whether a vector instruction counts elements, not repeats: as many as there are in a row."""
     unaligned: bool = False
     """Whether rows in GM begin at other than multiples of an L2 line."""
 
@@ -90,10 +93,10 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
         case "gm_l1":
             return Cost(_nd2nz(work, target, cold, sharers), target.l1_latency)
         case "gm_ub":
-            busy = max(target.dma_issue, work.bytes / target.gm_ub_rate)
+            busy = max(_issue(work, target), work.bytes / target.gm_ub_rate)
             return Cost(busy, target.ub_latency)
         case "ub_gm":
-            busy = max(target.dma_issue, work.bytes / target.ub_gm_rate)
+            busy = max(_issue(work, target), work.bytes / target.ub_gm_rate)
             return Cost(busy, target.ub_latency / 2)
         case "rows":
             each = max(target.dma_issue, work.bytes / work.rows / target.gm_ub_rate)
@@ -119,6 +122,14 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
             return Cost(max(work.elements, 1) * SCALAR_CYCLES, target.scalar_latency)
 
 
+def instructions(work: Work, target: Target) -> int:
+    """Instructions of the hardware that do some work: one repeats so often and no more."""
+    if work.kind != "vector" or work.counted or not target.vector_repeats:
+        return work.instructions
+    repeats = ceil_div(work.elements, max(work.instructions, 1) * (REPEAT_BYTES // work.size))
+    return work.instructions * ceil_div(repeats, target.vector_repeats)
+
+
 def _nd2nz(work: Work, target: Target, cold: float, sharers: float) -> float:
     """Cycles of a copy into L1 that cuts rows into blocks: a fixed part per row.
 
@@ -128,7 +139,12 @@ def _nd2nz(work: Work, target: Target, cold: float, sharers: float) -> float:
     per_byte = (1 - cold) / target.nd2nz_hit_rate + cold / target.nd2nz_cold_rate
     by_rows = work.rows * (target.nd2nz_row + row * per_byte)
     by_rows *= 1 + target.line_sharing * (sharers - 1)
-    return max(target.dma_issue, work.bytes / target.gm_l1_rate, by_rows)
+    return max(_issue(work, target), work.bytes / target.gm_l1_rate, by_rows)
+
+
+def _issue(work: Work, target: Target) -> float:
+    """Cycles of a copy at least, whatever it moves."""
+    return work.instructions * target.dma_issue
 
 
 def row_loss(work: Work, target: Target) -> float:
@@ -174,7 +190,7 @@ def _vector(work: Work, target: Target) -> float:
     cycles = ceil_div(work.elements, per_repeat) * per_repeat / rate
     if work.two_sources and work.conflict and rate * work.size >= REPEAT_BYTES:
         cycles *= target.bank_conflict
-    return work.instructions * target.vector_start + cycles
+    return instructions(work, target) * target.vector_start + cycles
 
 
 def _reduce(work: Work, target: Target) -> float:

@@ -55,6 +55,7 @@ FIELDS: dict[str, tuple[str, str]] = {
     "launch_us": ("us", "launch of a kernel"),
     "core_start_us": ("us", "of the launch for every core that is started"),
     "mmad_fp32_factor": ("", "cycles per block of an f32 mmad"),
+    "vector_repeats": ("repeats", "of 256 bytes in one vector instruction; 0 for no limit"),
     "bank_conflict": ("", "factor of a vector instruction whose sources meet in UB banks"),
     "vector_rates": ("elements/cycle", "of 2 and of 4 bytes, by vector op"),
 }

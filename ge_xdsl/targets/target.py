@@ -86,6 +86,8 @@ class Target:
     """What every core that a kernel runs on adds to its launch."""
 
     mmad_fp32_factor: int
+    vector_repeats: int
+    """The most repeats of one vector instruction; 0 for no limit."""
     bank_conflict: float
     """Cycles per repeat of a two-source vector op, in units of the table's."""
     vector_rates: Mapping[str, tuple[int, int]]
@@ -105,6 +107,10 @@ class Target:
         """Microseconds until all cores of a kernel run; `blocks` of kind mix are three each."""
         cores = blocks * (1 + SUB_CORES) if kind == "mix" else blocks
         return self.launch_us + self.core_start_us * cores
+
+    def has(self, space: str) -> bool:
+        """Whether a core has a memory of that name."""
+        return space in CORE_SPACES and getattr(self, space) > 0
 
     def capacity(self, space: str) -> int:
         """Bytes of a memory space that a kernel may allocate.

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -315,3 +316,24 @@ def test_any_instruction_can_be_added():
     k.store(k.wrote(out, (1, 1)), y[0:1, 0:1])
     a = RNG.standard_normal((16, 16)).astype(np.float32)
     assert np.allclose(k.build().run(a)["y"], a.sum(), atol=1e-5)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+def test_bf16_is_computed_with_on_arch_3510_only(checked):
+    def built(chip):
+        k = gx.kernel("brain", blocks=2)
+        a, b = k.input("a", (64, 48), "bf16"), k.input("b", (64, 48), "bf16")
+        y = k.output("y", (64, 48), "bf16")
+        with k.tiles((64, 48), (16, 48), over="cores") as (r, c):
+            product = k.times(k.load(a[r, c]), k.load(b[r, c]))
+            k.store(k.plus(product, 0.1), y[r, c])
+        return k.build(chip)
+
+    brain = ml_dtypes.bfloat16
+    a, b = (RNG.standard_normal((64, 48)).astype(brain) for _ in range(2))
+    product = (a.astype(np.float32) * b.astype(np.float32)).astype(brain)
+    want = (product.astype(np.float32) + np.float32(brain(0.1))).astype(brain)
+    found = built("Ascend950PR_958x").run(a, b, checked=checked)["y"]
+    assert (found == want).all()
+    with pytest.raises(gx.CompileError, match="in bf16 is of arch 3510, expected one that Ascend"):
+        built("Ascend910B1")

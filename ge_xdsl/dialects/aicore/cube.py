@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.move import ATOMIC, check_atomic, check_whole_blocks
+from ge_xdsl.dialects.aicore.move import ATOMIC, check_atomic, check_start
 from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.types import BLOCK_ROWS
 from ge_xdsl.targets.cost import Work
 
 FIELD_LIMIT = 4095
@@ -43,6 +44,9 @@ class MmadOp(Instruction):
     def needed_arches(self) -> Sequence[str]:
         narrow = self.tile_type("a").element in ("f16", *INTEGERS)
         return () if narrow else ("2201", "3510")
+
+    def variant(self) -> str:
+        return f"of {self.tile_type('a').element} factors "
 
     def tile_names(self) -> tuple[str, ...]:
         return self.tiles if self.option("init") == "bias" else ("a", "b", "c")
@@ -92,7 +96,8 @@ class FixpipeOp(Instruction):
     is written with what GM holds; an output that is added to is all zero at first.
     C1: the conversion is one that the quantisation does. C2: the sizes fit the source. C3: one
     activation. C4: a scale for deq_f16, q8 and req8. C5: m and n of at most 4095. C6: GM can join
-    elements of the type, and only GM. C7: a window in L1 starts at a whole block. UB is a
+    elements of the type, and only GM. C7: a window in L1 starts at a whole block, one in UB at a
+    block of 32 bytes. C8: a known n is a multiple of 16 where L1 takes it, in blocks. UB is a
     destination on arch 3510 only.
     """
 
@@ -118,6 +123,9 @@ class FixpipeOp(Instruction):
 
     def needed_arches(self) -> Sequence[str]:
         return ("3510",) if self.tile_type("dst").space == "ub" else ("2201", "3510")
+
+    def variant(self) -> str:
+        return "to ub " if self.tile_type("dst").space == "ub" else ""
 
     def tile_names(self) -> tuple[str, ...]:
         scales = ("scales",) if self.option("quant").startswith("v") else ()
@@ -147,8 +155,11 @@ class FixpipeOp(Instruction):
         check_atomic(self)  # C6
         if self.option("atomic") != "none" and dst.space != "gm":  # C6
             raise VerifyException(f"joins elements in {dst.space}, expected gm")
-        if dst.space == "l1":
-            check_whole_blocks(self, "dst")  # C7
+        if dst.space != "gm":
+            check_start(self, "dst")  # C7
+        n = self.sizes[1]
+        if dst.layout == "nz" and isinstance(n, int) and n % BLOCK_ROWS:  # C8
+            raise VerifyException(f"n is {n} in blocks, expected a multiple of {BLOCK_ROWS}")
 
     def work(self, sizes: Sequence[int]) -> Work:
         m, n = sizes

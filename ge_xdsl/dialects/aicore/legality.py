@@ -6,18 +6,15 @@ A kernel with flags is held against the order that its buffers need, too.
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.aicore.lifetimes import check_room
-from ge_xdsl.dialects.aicore.maps import Load3dOp
-from ge_xdsl.dialects.aicore.move import LoadL0aOp
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
 from ge_xdsl.dialects.aicore.paths import COUPLED
-from ge_xdsl.dialects.aicore.structure import KernelOp, section_kind
+from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp, section_kind
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
-from ge_xdsl.targets.target import Target
+from ge_xdsl.targets.target import CORE_SPACES, Target
 
 CORE_PIPES = {
     "cube": ("S", "MTE2", "MTE1", "M", "FIX"),
@@ -48,8 +45,8 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
     """Raise CompileError unless the kernel fits the target's cores and memories.
 
     K1: no more cores than the chip has. K2: instructions on pipes of the core that runs them.
-    K3: instructions and paths that the architecture has. K4: L0A in the chip's layout. K5: the
-    buffers in use at one time fit their memory. K6: what has flags is ordered by them.
+    K3: instructions, paths and memories that the architecture has. K4: L0A in the chip's layout.
+    K5: the buffers in use at one time fit their memory. K6: what has flags is ordered by them.
     """
     subject = f"aicore.kernel @{kernel.sym_name}"
     have = target.cores("cube" if kernel.core == "mix" else kernel.core)
@@ -62,6 +59,8 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
     for op in kernel.walk():
         if isinstance(op, Instruction):
             _check_instruction(op, kernel, target)
+        elif isinstance(op, AllocOp):
+            _check_layout(op, kernel, target)
     check_room(kernel, target)
     if kernel.synced:
         check_order(kernel)
@@ -73,8 +72,8 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
     arches = op.needed_arches()
     if arches and target.arch not in arches:
         raise CompileError(
-            f"is of arch {' and '.join(arches)}, expected one that {target.name} (arch "
-            f"{target.arch}) has",
+            f"{op.variant()}is of arch {' and '.join(arches)}, expected one that {target.name} "
+            f"(arch {target.arch}) has",
             subject=subject,
             location=op.source,
         )
@@ -84,12 +83,20 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
             subject=subject,
             location=op.source,
         )
-    if isinstance(op, LoadL0aOp | Load3dOp):
-        written: SSAValue = op.written
-        layout = tile_of(written).layout
-        if layout != target.l0a_layout:
-            raise CompileError(
-                f"l0a is in layout {layout}, expected {target.l0a_layout} on {target.name}",
-                subject=subject,
-                location=op.source,
-            )
+
+
+def _check_layout(op: AllocOp, kernel: KernelOp, target: Target) -> None:
+    tile = tile_of(op.results[0])
+    if not target.has(tile.space):
+        have = ", ".join(name for name in CORE_SPACES if target.has(name))
+        raise CompileError(
+            f"is in {tile.space}, expected a memory that {target.name} has: {have}",
+            subject=f"{op.name} in @{kernel.sym_name}",
+            location=op.source,
+        )
+    if tile.space == "l0a" and tile.layout != target.l0a_layout:
+        raise CompileError(
+            f"l0a is in layout {tile.layout}, expected {target.l0a_layout} on {target.name}",
+            subject=f"{op.name} in @{kernel.sym_name}",
+            location=op.source,
+        )

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.aicore.encoding import copy_instructions
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, Tile, padded
 from ge_xdsl.targets.cost import Work
@@ -134,7 +135,9 @@ class CopyMapL1Op(MapInstruction):
         blocks = -(-sizes[1] // (geometry.taps * block_size(src)))
         row = geometry.size[1] * BLOCK_BYTES
         count = blocks * geometry.most_rows(sizes[0]) * row
-        return Work("gm_l1", bytes=count, rows=blocks, size=src.size)
+        pitch = geometry.size[0] * row
+        split = copy_instructions(blocks, count // blocks, pitch)
+        return Work("gm_l1", bytes=count, rows=blocks, size=src.size, instructions=split)
 
 
 class Load3dOp(MapInstruction):
@@ -199,7 +202,10 @@ class CopyMapUbOp(MapInstruction):
         rows = min(geometry.rows(sizes[1]), geometry.size[0])
         size = geometry.size[1] * src.size
         runs = sizes[0] * (1 if size % BLOCK_BYTES == 0 else rows)
-        return Work("gm_ub", bytes=sizes[0] * rows * size, rows=runs, size=src.size)
+        pitch = geometry.size[0] * size
+        split = copy_instructions(runs, rows * size, pitch)
+        moved = sizes[0] * rows * size
+        return Work("gm_ub", bytes=moved, rows=runs, size=src.size, instructions=split)
 
 
 class VspreadOp(MapInstruction):

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import gcd
+from typing import Literal
 
 from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.aicore.encoding import copy_instructions, cut_instructions
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp
-from ge_xdsl.dialects.aicore.types import BLOCK_ROWS, UB_ALIGN, padded, tile_of
+from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, BLOCK_ROWS, UB_ALIGN, padded, tile_of
 from ge_xdsl.dialects.aicore.view import StridedOp
 from ge_xdsl.targets.cost import Work
 
@@ -24,6 +26,10 @@ L2_HINT = ("normal", "bypass")
 
 ND2NZ_LIMITS = (16384, 65535)
 """The most rows and columns of one copy to L1 [ARCH]."""
+LOADED_BLOCKS = 255
+"""The most blocks of one load to L0 [ARCH]."""
+BLOCK = 512
+"""Bytes of a block in L0."""
 
 
 class Copy(Instruction):
@@ -70,9 +76,16 @@ class CopyGmL1Op(Copy):
         size = src.size
         if src.layout == "zn":  # runs of whole blocks
             blocks = -(-rows // src.blocks[0])
-            count = blocks * src.blocks[0] * padded(cols, BLOCK_ROWS)
-            return Work("gm_l1", bytes=count * size, rows=blocks, size=size)
-        return Work("gm_l1", bytes=rows * cols * size, rows=rows, size=size)
+            run = src.blocks[0] * padded(cols, BLOCK_ROWS) * size
+            pitch = src.blocks[0] * padded(src.shape[-1], BLOCK_ROWS) * size
+            count = copy_instructions(blocks, run, pitch)
+            return Work("gm_l1", bytes=blocks * run, rows=blocks, size=size, instructions=count)
+        pitch = row_pitch(self.tile("src"))
+        count = cut_instructions(rows, pitch // size)
+        if self.tile_type("dst").layout == "nd":
+            count = copy_instructions(rows, cols * size, pitch)
+        moved = rows * cols * size
+        return Work("gm_l1", bytes=moved, rows=rows, size=size, instructions=count)
 
 
 class CopyGmUbOp(Copy):
@@ -86,9 +99,7 @@ class CopyGmUbOp(Copy):
     options = {"l2_hint": L2_HINT}
 
     def work(self, sizes: Sequence[int]) -> Work:
-        size = self.tile_type("src").size
-        count = bursts(self.tile("src"), sizes)
-        return Work("gm_ub", bytes=sizes[0] * sizes[1] * size, rows=count, size=size)
+        return burst_work("gm_ub", self.tile("src"), sizes)
 
 
 ATOMIC = ("none", "add", "max", "min")
@@ -122,9 +133,7 @@ class CopyUbGmOp(Copy):
         check_atomic(self)  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
-        size = self.tile_type("src").size
-        count = bursts(self.tile("dst"), sizes)
-        return Work("ub_gm", bytes=sizes[0] * sizes[1] * size, rows=count, size=size)
+        return burst_work("ub_gm", self.tile("dst"), sizes)
 
 
 class CopyRowsOp(Instruction):
@@ -158,16 +167,24 @@ class CopyRowsOp(Instruction):
         return Work("rows", bytes=sizes[0] * sizes[1] * size, rows=sizes[0], size=size)
 
 
-def bursts(gm: SSAValue, sizes: Sequence[int]) -> int:
-    """The runs of bytes that a copy between GM and UB moves: rows, or one where they touch.
+def row_pitch(gm: SSAValue) -> int:
+    """Bytes from row to row of a matrix in GM."""
+    tile = tile_of(gm)
+    strides = gm.owner.strides if isinstance(gm.owner, StridedOp) else None
+    pitch = tile.shape[-1] if strides is None or len(strides) < 2 else strides[-2]
+    return pitch * tile.size
+
+
+def burst_work(kind: Literal["gm_ub", "ub_gm"], gm: SSAValue, sizes: Sequence[int]) -> Work:
+    """A copy between GM and UB: a burst of bytes per row, or one where the rows touch.
 
     Rows touch when they are whole in GM and whole 32-byte blocks in UB.
     """
-    tile = tile_of(gm)
-    rows, cols = sizes
-    strides = gm.owner.strides if isinstance(gm.owner, StridedOp) else None
-    pitch = tile.shape[-1] if strides is None else strides[-2]
-    return 1 if pitch == cols and cols * tile.size % UB_ALIGN == 0 else rows
+    size, pitch = tile_of(gm).size, row_pitch(gm)
+    rows, row = sizes[0], sizes[1] * tile_of(gm).size
+    count = 1 if pitch == row and row % UB_ALIGN == 0 else rows
+    split = copy_instructions(count, row, pitch) if count > 1 else 1
+    return Work(kind, bytes=rows * row, rows=count, size=size, instructions=split)
 
 
 def check_whole_blocks(op: Instruction, name: str) -> None:
@@ -182,6 +199,25 @@ def check_whole_blocks(op: Instruction, name: str) -> None:
             raise VerifyException(
                 f"{what} is {step} in '{name}', expected a multiple of {block}: whole blocks"
             )
+
+
+def check_start(op: Instruction, name: str) -> None:
+    """Raise VerifyException when a window in a core's memory starts at no block of 32 bytes.
+
+    In a layout of blocks it starts at one of these. What is not known of an offset passes.
+    """
+    tile = op.tile_type(name)
+    if tile.layout != "nd":
+        check_whole_blocks(op, name)
+        return
+    row, col = (known_multiple(offset) for offset in op.offsets)
+    pitch = tile.shape[-1] if tile.space != "ub" else 0  # rows in UB are aligned anyhow
+    start = gcd(row * pitch, col) * tile.size
+    if start % BLOCK_BYTES:
+        raise VerifyException(
+            f"window starts at a multiple of {start} bytes in '{name}', expected one of "
+            f"{BLOCK_BYTES}"
+        )
 
 
 def known_multiple(offset: Index) -> int:
@@ -199,8 +235,9 @@ def known_multiple(offset: Index) -> int:
 class _Load(Instruction):
     """L1 -> L0 by whole blocks. The window stands in L1's own rows and columns.
 
-    C1: one element type. C2: the sizes fit L0. C3: the window starts at a whole block. With
-    `transpose` the L1 tile holds the transposed matrix; sizes are those of the L0 tile.
+    C1: one element type. C2: the sizes fit L0. C3: the window starts at a whole block. C4: at most
+    255 blocks of 512 bytes. With `transpose` the L1 tile holds the transposed matrix; sizes are
+    those of the L0 tile.
     """
 
     pipe = "MTE1"
@@ -216,6 +253,9 @@ class _Load(Instruction):
             )
         self.check_fits("dst", self.sizes)  # C2
         check_whole_blocks(self, "src")  # C3
+        count = dst.count * dst.size // BLOCK
+        if count > LOADED_BLOCKS:  # C4
+            raise VerifyException(f"loads up to {count} blocks, expected at most {LOADED_BLOCKS}")
 
     def loaded_bytes(self, sizes: Sequence[int]) -> int:
         """Bytes of the whole blocks that are moved."""
@@ -247,7 +287,8 @@ class LoadL0bOp(_Load):
 class LoadBiasOp(Instruction):
     """L1 -> BT: one row, widened from f16 to f32 on the way.
 
-    C1: the source is f32 or f16, the bias table f32. C2: the sizes fit the bias table.
+    C1: the source is f32 or f16, the bias table f32. C2: the sizes fit the bias table. C3: the
+    window starts at a block of 32 bytes.
     """
 
     name = "aicore.load_bias"
@@ -263,6 +304,7 @@ class LoadBiasOp(Instruction):
                 f"elements are {src.element} and {dst.element}, expected f16 or f32, and f32"
             )
         self.check_fits("dst", self.sizes)  # C2
+        check_start(self, "src")  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
         return Work("l1_bt", bytes=sizes[0] * sizes[1] * 4, size=4)

@@ -124,6 +124,10 @@ class Instruction(Operation, Located):
         """The architectures that have the instruction with these operands; all, when empty."""
         return self.arches
 
+    def variant(self) -> str:
+        """What makes `needed_arches` narrower than the op: `of f32 factors `, with a space."""
+        return ""
+
     def check(self) -> None:
         """Raise VerifyException for what the shared checks do not see."""
 

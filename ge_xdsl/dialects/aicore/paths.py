@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 from xdsl.utils.exceptions import VerifyException
 
-from ge_xdsl.dialects.aicore.move import Copy, LoadBiasOp
+from ge_xdsl.dialects.aicore.encoding import copy_instructions, vector_work
+from ge_xdsl.dialects.aicore.move import Copy, LoadBiasOp, check_start, row_pitch
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.types import padded
-from ge_xdsl.dialects.aicore.vector import ARITHMETIC, vector_work
+from ge_xdsl.dialects.aicore.vector import ARITHMETIC
 from ge_xdsl.targets.cost import Work
 
 COUPLED = ("100", "200")
@@ -25,7 +26,7 @@ BETWEEN_UB_AND_L1 = (*COUPLED, "3510")
 class CopyUbUbOp(Copy):
     """UB -> UB: dst[:r, :c] = a window of src, by whole 32-byte blocks.
 
-    C1: one element type. C2: the sizes fit. C3: a known first column starts a 32-byte block.
+    C1: one element type. C2: the sizes fit. C3: the window starts at a block of 32 bytes.
     """
 
     name = "aicore.copy_ub_ub"
@@ -36,14 +37,11 @@ class CopyUbUbOp(Copy):
 
     def check(self) -> None:
         super().check()
-        column, size = self.offsets[-1], self.tile_type("src").size
-        if isinstance(column, int) and column * size % 32:  # C3
-            raise VerifyException(
-                f"window starts at byte {column * size} of a row, expected a multiple of 32"
-            )
+        check_start(self, "src")  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
-        return vector_work("copy", sizes, self.tile_type("src").size)
+        tiles = [self.tile_type(name) for name in self.tiles]
+        return vector_work("copy", sizes, tiles[0].size, tiles=tiles)
 
 
 class CopyL1GmOp(Copy):
@@ -57,14 +55,17 @@ class CopyL1GmOp(Copy):
     window = "dst"
 
     def work(self, sizes: Sequence[int]) -> Work:
-        size = self.tile_type("src").size
-        return Work("ub_gm", bytes=sizes[0] * sizes[1] * size, rows=sizes[0], size=size)
+        size, pitch = self.tile_type("src").size, row_pitch(self.tile("dst"))
+        count = copy_instructions(sizes[0], sizes[1] * size, pitch)
+        moved = sizes[0] * sizes[1] * size
+        return Work("ub_gm", bytes=moved, rows=sizes[0], size=size, instructions=count)
 
 
 class CopyUbL1Op(Copy):
     """UB -> L1, cut into blocks on the way when L1 is nz.
 
-    C1: one element type. C2: the sizes fit. Arch 100, 200 and 3510.
+    C1: one element type. C2: the sizes fit. C3: the window starts at a block of 32 bytes. Arch
+    100, 200 and 3510.
     """
 
     name = "aicore.copy_ub_l1"
@@ -74,6 +75,10 @@ class CopyUbL1Op(Copy):
     spaces = {"src": ("ub:nd",), "dst": ("l1:nd", "l1:nz")}
     window = "src"
 
+    def check(self) -> None:
+        super().check()
+        check_start(self, "src")  # C3
+
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
         return Work("ub_gm", bytes=sizes[0] * sizes[1] * size, rows=1, size=size)
@@ -82,7 +87,8 @@ class CopyUbL1Op(Copy):
 class CopyL1UbOp(Copy):
     """L1 -> UB, blocks put together on the way when L1 is nz.
 
-    C1: one element type. C2: the sizes fit. Arch 100, 200 and 3510.
+    C1: one element type. C2: the sizes fit. C3: the window starts at a block of the layout, or of
+    32 bytes. Arch 100, 200 and 3510.
     """
 
     name = "aicore.copy_l1_ub"
@@ -92,6 +98,10 @@ class CopyL1UbOp(Copy):
     spaces = {"src": ("l1:nd", "l1:nz"), "dst": ("ub:nd",)}
     window = "src"
 
+    def check(self) -> None:
+        super().check()
+        check_start(self, "src")  # C3
+
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
         return Work("gm_ub", bytes=sizes[0] * sizes[1] * size, rows=1, size=size)
@@ -100,7 +110,8 @@ class CopyL1UbOp(Copy):
 class CopyL0cUbOp(Instruction):
     """L0C -> UB, rounded to nearest even on the way; there is no fixpipe there.
 
-    C1: f32 to f32 or f16, i32 to i32. C2: the sizes fit. Arch 100 and 200.
+    C1: f32 to f32 or f16, i32 to i32. C2: the sizes fit. C3: the window starts at a whole block.
+    Arch 100 and 200.
     """
 
     name = "aicore.copy_l0c_ub"
@@ -117,13 +128,17 @@ class CopyL0cUbOp(Instruction):
                 f"elements are {pair[0]} and {pair[1]}, expected f32 to f32 or f16, or i32 to i32"
             )
         self.check_fits("dst", self.sizes)  # C2
+        check_start(self, "src")  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
         return vector_work("copy", sizes, 4)
 
 
 class LoadQuantOp(LoadBiasOp):
-    """L1 -> FB: one row of scales, one per channel. C1: f32. C2: the sizes fit."""
+    """L1 -> FB: one row of scales, one per channel.
+
+    C1: f32. C2: the sizes fit. C3: the window starts at a block of 32 bytes.
+    """
 
     name = "aicore.load_quant"
     pipe = "FIX"
@@ -134,6 +149,7 @@ class LoadQuantOp(LoadBiasOp):
         if (src.element, dst.element) != ("f32", "f32"):  # C1
             raise VerifyException(f"elements are {src.element} and {dst.element}, expected f32")
         self.check_fits("dst", self.sizes)  # C2
+        check_start(self, "src")  # C3
 
 
 class FillOp(Instruction):

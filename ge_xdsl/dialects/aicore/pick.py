@@ -9,8 +9,9 @@ from xdsl.ir import SSAValue
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.aicore.encoding import vector_work
 from ge_xdsl.dialects.aicore.op import INDEX, Instruction
-from ge_xdsl.dialects.aicore.vector import UB, Vector, vector_work
+from ge_xdsl.dialects.aicore.vector import UB, Vector
 from ge_xdsl.targets.cost import Work
 
 
@@ -62,7 +63,8 @@ class VcompactOp(Vector):
             self.check_fits(name, self.sizes)  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
-        return vector_work(self.kind(), sizes, self.tile_type("src").size)
+        tiles = [self.tile_type(name) for name in ("src", "dst")]
+        return vector_work(self.kind(), sizes, tiles[0].size, tiles=tiles)
 
 
 class ScalarLoadOp(Instruction):

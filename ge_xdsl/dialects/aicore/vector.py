@@ -1,7 +1,8 @@
 """The vector unit: elementwise instructions, reductions and turns of UB tiles.
 
 Only what the unit computes itself is here; tanh, erf and the like are sequences of these made
-by the lowering. There is no bf16 arithmetic: such values are cast to f32 and back.
+by the lowering. There is no bf16 arithmetic before arch 3510: such values are cast to f32 and
+back. There sums, differences, products and extremes of bf16 are those of f32, rounded.
 """
 
 from __future__ import annotations
@@ -11,13 +12,18 @@ from collections.abc import Sequence
 from xdsl.ir import SSAValue
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.aicore.encoding import vector_work
 from ge_xdsl.dialects.aicore.op import Index, Instruction
-from ge_xdsl.dialects.aicore.types import ELEMENT_BYTES, UB_ALIGN, Tile, padded
+from ge_xdsl.dialects.aicore.types import ELEMENT_BYTES, Tile, padded
 from ge_xdsl.targets.cost import Work
 
 UB = ("ub:nd",)
 FLOAT_ARITHMETIC = ("f16", "f32")
 ARITHMETIC = ("f16", "f32", "i32", "i16")
+BRAIN = "bf16"
+BRAIN_ARCHES = ("3510",)
+"""The architectures that compute in bf16."""
+BRAIN_KINDS = ("add", "sub", "mul", "max", "min", "adds", "muls", "maxs", "mins")
 CASTS = frozenset(
     {
         ("f16", "f32"),
@@ -86,17 +92,13 @@ class Vector(Instruction):
             self.check_fits(name, self.sizes)  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
-        size = max(self.tile_type(name).size for name in self.tile_names())
-        two = len(self.tile_names()) > 2
-        return vector_work(self.kind(), sizes, size, two)
+        tiles = [self.tile_type(name) for name in self.tile_names()]
+        size = max(tile.size for tile in tiles)
+        return vector_work(self.kind(), sizes, size, len(tiles) > 2, self.moving(tiles))
 
-
-def vector_work(op: str, sizes: Sequence[int], size: int, two_sources: bool = False) -> Work:
-    """The work of a vector op on r x c elements of `size` bytes: rows of whole 32-byte blocks."""
-    rows, cols = sizes[0], sizes[1]
-    if rows > 1:
-        cols = padded(cols, UB_ALIGN // size)
-    return Work("vector", elements=rows * cols, size=size, op=op, two_sources=two_sources)
+    def moving(self, tiles: Sequence[Tile]) -> Sequence[Tile]:
+        """The tiles whose rows decide how many instructions there are: all but masks of bits."""
+        return [tile for tile in tiles if tile.element != "bit"]
 
 
 class VunaryOp(Vector):
@@ -115,11 +117,12 @@ class VunaryOp(Vector):
 
     def work(self, sizes: Sequence[int]) -> Work:
         kind = "abs" if self.option("kind") == "not" else self.option("kind")
-        return vector_work(kind, sizes, self.tile_type("dst").size)
+        tiles = [self.tile_type(name) for name in self.tiles]
+        return vector_work(kind, sizes, tiles[-1].size, tiles=tiles)
 
 
 class VbinaryOp(Vector):
-    """dst = kind(a, b)"""
+    """dst = kind(a, b); add, sub, mul, max and min also in bf16, on arch 3510."""
 
     name = "aicore.vbinary"
     tiles = ("a", "b", "dst")
@@ -132,7 +135,16 @@ class VbinaryOp(Vector):
         return "add" if word in ("and", "or") else word
 
     def allowed(self) -> Sequence[str]:
-        return BITWISE if self.option("kind") in ("and", "or") else self.computes
+        kind = self.option("kind")
+        if kind in ("and", "or"):
+            return BITWISE
+        return (*self.computes, BRAIN) if kind in BRAIN_KINDS else self.computes
+
+    def needed_arches(self) -> Sequence[str]:
+        return BRAIN_ARCHES if self.tile_type("dst").element == BRAIN else ()
+
+    def variant(self) -> str:
+        return f"in {BRAIN} " if self.needed_arches() else ""
 
     def check(self) -> None:
         super().check()
@@ -163,7 +175,7 @@ class VscalarOp(Vector):
     """dst = kind(src, value), the value rounded to the element type first.
 
     lrelu is src, times value where src is negative; axpy is src value + dst; shl and shr move the
-    bits of integers, shr keeps the sign.
+    bits of integers, shr keeps the sign. adds, muls, maxs and mins also in bf16, on arch 3510.
     """
 
     name = "aicore.vscalar"
@@ -183,7 +195,13 @@ class VscalarOp(Vector):
         kind = self.option("kind")
         if kind in ("shl", "shr"):
             return SHIFTED
-        return FLOAT_ARITHMETIC if kind in ("lrelu", "axpy") else self.computes
+        return FLOAT_ARITHMETIC if kind in ("lrelu", "axpy") else (*self.computes, BRAIN)
+
+    def needed_arches(self) -> Sequence[str]:
+        return BRAIN_ARCHES if self.tile_type("dst").element == BRAIN else ()
+
+    def variant(self) -> str:
+        return f"in {BRAIN} " if self.needed_arches() else ""
 
     def read(self) -> list[SSAValue]:
         return [*super().read(), self.written] if self.option("kind") == "axpy" else super().read()
@@ -257,6 +275,9 @@ class VbrcOp(Vector):
 
     def kind(self) -> str:
         return "brc"
+
+    def moving(self, tiles: Sequence[Tile]) -> Sequence[Tile]:
+        return tiles[-1:]
 
     def check(self) -> None:
         src, dst = self.tile_type("src"), self.tile_type("dst")
@@ -398,7 +419,8 @@ class VreduceOp(Vector):
         if self.option("axis") == "all":
             return Work("reduce", elements=sizes[0] * sizes[1], rows=1, size=size, op="reduce")
         if self.option("axis") == "rows":
-            return vector_work("add", (max(sizes[0] - 1, 1), sizes[1]), size, True)
+            tiles = [self.tile_type("src")]
+            return vector_work("add", (max(sizes[0] - 1, 1), sizes[1]), size, True, tiles)
         return Work("reduce", elements=sizes[0] * sizes[1], rows=sizes[0], size=size, op="reduce")
 
 

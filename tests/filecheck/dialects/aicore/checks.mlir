@@ -61,7 +61,7 @@ aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x
   aicore.for (%r : %vr) in [64] by [16] over cores {
     %c = aicore.alloc : !aicore.tile<16x64xf32, l0c, nz>
     %t = aicore.alloc : !aicore.tile<16x64xf16, ub>
-// expected-error @+1 {{is of arch 3510, expected one that Ascend910B1 (arch 2201) has}}
+// expected-error @+1 {{to ub is of arch 3510, expected one that Ascend910B1 (arch 2201) has}}
     aicore.fixpipe %c, %t[0, 0], [16, 64] : !aicore.tile<16x64xf32, l0c, nz>, !aicore.tile<16x64xf16, ub>
   }
 }
@@ -72,8 +72,8 @@ aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x
 aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x64xf16, gm>) on cube * 2 {
   aicore.for (%r : %vr) in [64] by [16] over cores {
     %l = aicore.alloc : !aicore.tile<16x64xf16, l1, nz>
-    %a = aicore.alloc : !aicore.tile<16x64xf16, l0a, nz>
 // expected-error @+1 {{l0a is in layout nz, expected zz on Ascend910B1}}
+    %a = aicore.alloc : !aicore.tile<16x64xf16, l0a, nz>
     aicore.load_l0a %l[0, 0], %a, [16, 64] : !aicore.tile<16x64xf16, l1, nz>, !aicore.tile<16x64xf16, l0a, nz>
   }
 }

@@ -213,7 +213,7 @@ aicore.kernel @k() writes (%out : !aicore.tile<1x1xf16, gm>) on vector * 1 {
 // RULE aicore.copy_ub_ub C3
 aicore.kernel @k() writes (%out : !aicore.tile<1x1xf16, gm>) on vector * 1 {
   %u = aicore.alloc : !aicore.tile<64x64xf16, ub>
-  // expected-error @+1 {{window starts at byte 16 of a row, expected a multiple of 32}}
+  // expected-error @+1 {{window starts at a multiple of 16 bytes in 'src', expected one of 32}}
   aicore.copy_ub_ub %u[0, 8], %u, [64, 8] : !aicore.tile<64x64xf16, ub>, !aicore.tile<64x64xf16, ub>
 }
 
