@@ -15,6 +15,7 @@ from ge_xdsl.cli.atc_options import (
     ge_options,
     parse_outputs,
     parser,
+    unwritten,
     without_effect,
 )
 from ge_xdsl.cli.failures import describe_failure, run_tool
@@ -99,6 +100,8 @@ def _read(args: argparse.Namespace, session: Session) -> ModuleOp:
         raise UsageError(f"--input_shape: {error}") from None
     if flags := without_effect(args):
         session.warn(f"{', '.join(flags)} changes nothing here, expected on a device only")
+    if flags := unwritten(args):
+        session.warn(f"{', '.join(flags)} has no effect in mode 3, which writes nothing")
     module = source.load(args.model, SessionContext(session), READERS[args.framework])
     set_input_shapes(main_function(module), shapes)
     wanted = parse_outputs(args.out_nodes)

@@ -46,32 +46,28 @@ IGNORED = (
 
 def parser(prog: str = "pyatc") -> Parser:
     """The options of pyatc, spelled as ATC spells them."""
-    example = f"{prog} --model=m.onnx --framework=5 --soc_version=Ascend910B1 --output=m"
-    made = Parser(prog, "Compile a model for a chip with ATC's options.", (example,))
-    made.add_argument("--model", required=True, metavar="FILE", help="the model")
-    made.add_argument("--framework", required=True, metavar="N", help="5 for ONNX, 1 for AIR")
-    made.add_argument("--output", metavar="PATH", help="the result, .mlir is added")
-    made.add_argument("--soc_version", required=True, metavar="NAME", help="the chip")
-    made.add_argument("--mode", default="0", metavar="N", help=_listed(MODES))
-    made.add_argument(
+    required = "--model=FILE --framework=N --soc_version=NAME --output=PATH"
+    start = f"{prog} --model=m.onnx --framework=5"
+    examples = (
+        f"{start} --soc_version=Ascend910B1 --output=m",
+        f"{start} --soc_version=Ascend310P3 --output=m --input_shape='x:1,3,224,224' --log=info",
+        f"{start} --soc_version=Ascend910B1 --mode=3",
+    )
+    made = Parser(prog, required, "Compile a model for a chip with ATC's options.", examples)
+    made.section("input and output")
+    made.add("--model", required=True, metavar="FILE", help="the model")
+    made.add("--framework", required=True, metavar="N", help="5 for ONNX, 1 for AIR")
+    made.add("--output", metavar="PATH", help="the result, .mlir is added")
+    made.add(
         "--input_shape", default="", metavar="'NAME:1,3;NAME:4'", help="shapes of graph inputs"
     )
-    made.add_argument(
+    made.add(
         "--out_nodes", default="", metavar="'NODE:0;NODE:1'", help="outputs in place of the model's"
     )
-    made.add_argument(
-        "--optimization_switch", default="", metavar="'PASS:on;PASS:off'", help="passes on and off"
-    )
-    made.add_argument(
-        "--fusion_switch_file", default="", metavar="FILE", help="JSON that turns passes on and off"
-    )
-    made.add_argument(
-        "--export_compile_stat", default="1", metavar="N",
-        help="0 writes no fusion_result.json, 1 and 2 do",
-    )  # fmt: skip
-    made.add_argument("--log", metavar="LEVEL", help=", ".join(LEVELS))
+    add_passes(made)
+    made.information()
     for name in IGNORED:
-        made.add_argument(f"--{name}", help=argparse.SUPPRESS)
+        made.add(f"--{name}", help=argparse.SUPPRESS)
     made.epilog = (
         "ATC's other options are read and change nothing here. environment: "
         "ASCEND_GE_PY_PASS_PATH, DUMP_GE_GRAPH, DUMP_GRAPH_LEVEL, DUMP_GRAPH_FORMAT, "
@@ -79,6 +75,26 @@ def parser(prog: str = "pyatc") -> Parser:
         f"{made.epilog}"
     )
     return made
+
+
+def add_passes(made: Parser) -> None:
+    """The sections on the chip, the passes and what they tell."""
+    made.section("pipeline")
+    made.add("--soc_version", required=True, metavar="NAME", help="the chip")
+    made.add("--mode", default="0", metavar="N", help=_listed(MODES))
+    made.section("pass files")
+    made.add(
+        "--optimization_switch", default="", metavar="'PASS:on;PASS:off'", help="passes on and off"
+    )
+    made.add(
+        "--fusion_switch_file", default="", metavar="FILE", help="JSON that turns passes on and off"
+    )
+    made.section("diagnosis")
+    made.add(
+        "--export_compile_stat", metavar="N",
+        help="0 writes no fusion_result.json, 1 (the default) and 2 do",
+    )  # fmt: skip
+    made.add("--log", metavar="LEVEL", help=", ".join(LEVELS))
 
 
 def check_arguments(args: argparse.Namespace) -> None:
@@ -97,7 +113,7 @@ def check_arguments(args: argparse.Namespace) -> None:
     if args.log is not None and args.log not in LEVELS:
         hint = nearest(args.log, LEVELS)
         raise UsageError(f"--log={args.log}, expected one of: {', '.join(LEVELS)}{hint}")
-    if args.export_compile_stat not in STATISTICS:
+    if args.export_compile_stat not in (None, *STATISTICS):
         raise UsageError(f"--export_compile_stat={args.export_compile_stat}, expected 0, 1 or 2")
 
 
@@ -110,6 +126,12 @@ def ge_options(args: argparse.Namespace) -> dict[str, str]:
 def without_effect(args: argparse.Namespace) -> list[str]:
     """The options given that change nothing here."""
     return [f"--{name}" for name in IGNORED if getattr(args, name) is not None]
+
+
+def unwritten(args: argparse.Namespace) -> list[str]:
+    """The options given that say what to write, where mode 3 writes nothing."""
+    names = ("output", "export_compile_stat") if args.mode == "3" else ()
+    return [f"--{name}" for name in names if getattr(args, name)]
 
 
 def parse_outputs(text: str) -> list[tuple[str, int]]:

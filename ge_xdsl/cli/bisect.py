@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,13 +21,14 @@ def check_options(args: argparse.Namespace) -> None:
         raise UsageError("--bisect with an input in parts, expected one graph")
     if not args.pipelines:
         raise UsageError("--bisect without passes, expected -p PASSES with it")
+    if args.output is not None and not args.output.endswith(".mlir"):
+        raise UsageError(f"--bisect with -o {args.output}, expected an .mlir file")
 
 
 def reduced_file(input_path: str, output: str | None) -> str:
-    """Where the reduced graph goes: beside `-o`, else into the current folder."""
+    """Where the reduced graph goes: to `-o`, else into the current folder."""
     stem = Path(input_path).stem if input_path != "-" else "stdin"
-    folder = os.path.dirname(output) if output not in (None, "-") else ""
-    return os.path.join(folder, f"{stem}.bisect.mlir")
+    return output or f"{stem}.bisect.mlir"
 
 
 def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Session) -> int:
@@ -37,14 +37,16 @@ def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Sess
     from ge_xdsl.cli.compile import show_messages
     from ge_xdsl.cli.failures import report, user_code
     from ge_xdsl.cli.output import check_writable, print_text, write_module
+    from ge_xdsl.cli.reports import limit_of
     from ge_xdsl.passes.bisect import Bisection
     from ge_xdsl.passes.session import SessionContext
 
     file = reduced_file(args.input, args.output)
     check_writable(file)
-    search = Bisection(session)
+    search = Bisection(session, limit_of(args.verify_limit))
+    context = SessionContext(session, args.allow_unregistered_dialect)
     try:
-        module = source.load(args.input, SessionContext(session), args.input_format)
+        module = source.load(args.input, context, args.input_format)
         with user_code():
             finding = search.run(module, passes)
     finally:

@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ge_xdsl.cli.failures import report, run_tool
-from ge_xdsl.cli.options import Parser, load_user_passes, session_of_args
+from ge_xdsl.cli.options import (
+    INPUTS,
+    Parser,
+    add_input_format,
+    add_pass_options,
+    load_user_passes,
+    session_of_args,
+)
 from ge_xdsl.errors import CompileError, Location, UsageError, counted
 
 if TYPE_CHECKING:
@@ -29,35 +36,39 @@ def main(argv: Sequence[str] | None = None) -> int:
     return run_tool("ge-check", _main, argv)
 
 
+EXAMPLES = (
+    "ge-check my_pass.py",
+    "ge-check my_passes/ model.onnx",
+    "ge-check my_pass.py --option level=2 --target Ascend310P3",
+)
+
+
 def parser() -> Parser:
     """The options of ge-check."""
     made = Parser(
         "ge-check",
+        "PASS.py [MODEL ...]",
         "Lint a pass file, run its passes on graphs made from their patterns and on models, "
         "and compare the numbers. Exits with 1 on any error that is found.",
-        ("ge-check my_pass.py", "ge-check my_passes/ model.onnx"),
+        EXAMPLES,
     )
-    made.add_argument("passes", metavar="PASS.py", nargs="?", help="a pass file or a directory")
-    made.add_argument("models", metavar="MODEL", nargs="*", help=".mlir or .onnx files to try")
-    made.add_argument("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
-    made.add_argument(
-        "--option",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="what PassContext.get_option_value reads",
-    )
-    made.add_argument("--input-format", metavar="FORMAT", help="overrides the models' endings")
-    made.add_argument(
-        "--upstream-quirks", action="store_true", help="keep unsafe upstream behaviours"
-    )
+    made.section("pass files")
+    made.add("passes", metavar="PASS.py", nargs="?", help="a pass file or a directory")
+    add_pass_options(made)
+    made.section("models")
+    made.add("models", metavar="MODEL", nargs="*", help=f"{INPUTS} files to try the passes on")
+    add_input_format(made, "overrides the models' endings")
+    made.add("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
+    made.information()
     return made
 
 
 def _main(argv: Sequence[str]) -> int:
-    args = parser().read(argv)
+    made = parser()
+    args = made.read(argv)
     if not args.passes:
         raise UsageError("no pass file given, expected PASS.py")
+    made.needs(args, "input_format", "models", bool(args.models))
     return Check(args).run()
 
 

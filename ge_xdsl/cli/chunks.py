@@ -70,11 +70,12 @@ def pattern_text(body: str) -> str:
     return "".join(part if i % 2 else re.escape(part) for i, part in enumerate(parts))
 
 
-def mismatches(text: str, file: str, error: CompileError | None) -> list[str]:
-    """What differs between the expected diagnostics of a text and the error it gave."""
+def mismatches(text: str, file: str, *errors: CompileError | None) -> list[str]:
+    """What differs between the expected diagnostics of a text and the errors it gave."""
     open_ones = expectations(text)
     wrong: list[str] = []
-    for kind, message, line in diagnostics_of(error):
+    found = [part for error in errors if error is not None for part in diagnostics_of(error)]
+    for kind, message, line in found:
         met = next((e for e in open_ones if e.meets(kind, message, line)), None)
         if met is not None:
             open_ones.remove(met)
@@ -88,10 +89,8 @@ def mismatches(text: str, file: str, error: CompileError | None) -> list[str]:
     return wrong
 
 
-def diagnostics_of(error: CompileError | None) -> list[tuple[str, str, int]]:
+def diagnostics_of(error: CompileError) -> list[tuple[str, str, int]]:
     """(kind, text, line) of an error and its notes."""
-    if error is None:
-        return []
     line = error.location.line if error.location else 0
     subject = f"{error.subject}: " if error.subject else ""
     return [

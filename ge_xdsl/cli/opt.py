@@ -11,6 +11,7 @@ from ge_xdsl.cli.failures import report, run_tool
 from ge_xdsl.cli.options import (
     INPUTS,
     Parser,
+    add_input_format,
     add_pipeline,
     load_user_passes,
     session_of_args,
@@ -42,11 +43,33 @@ EXAMPLES = (
 
 def parser() -> Parser:
     """The options of ge-opt."""
-    made = Parser("ge-opt", "Read a GE graph, run passes over it, write the result.", EXAMPLES)
-    made.add_argument("input", nargs="?", metavar="INPUT", help=f"{INPUTS} file, - for stdin")
+    text = "Read a GE graph, run passes over it, write the result."
+    made = Parser("ge-opt", "INPUT", text, EXAMPLES)
+    add_files(made)
     add_pipeline(made)
-    made.add_argument("-o", "--output", metavar="FILE", help="output file, default stdout")
-    made.add_argument(
+    add_diagnosis(made)
+    add_verification(made)
+    made.information()
+    made.add("--describe", metavar="OP", help="what is known about a GE op, or a pass")
+    flags = {
+        "--list-ops": "all GE ops and what there is for each, a line each",
+        "--list-passes": "all passes, and those of --load, a line each",
+        "--list-targets": "all chips, a line each",
+    }
+    for flag, text in flags.items():
+        made.add(flag, action="store_true", help=text)
+    made.add("--describe-target", metavar="NAME", help="every number of a chip")
+    made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
+    return made
+
+
+def add_files(made: Parser) -> None:
+    """The section on what is read and written."""
+    made.section("input and output")
+    made.add("input", nargs="?", metavar="INPUT", help=f"{INPUTS} file, - for stdin")
+    add_input_format(made)
+    made.add("-o", "--output", metavar="FILE", help="output file, default stdout")
+    made.add(
         "--emit",
         metavar="FORMAT",
         help="mlir, onnx, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o "
@@ -56,66 +79,103 @@ def parser() -> Parser:
         "--print-op-generic": "print ops in MLIR's generic form",
         "--print-debuginfo": "print what rewritten nodes came from (files have it)",
         "--allow-unregistered-dialect": "accept ops that no dialect has",
-        "--split-input-file": "treat the parts between // ----- lines one by one",
-        "--verify-diagnostics": "check errors against expected-error comments",
-        "--verify-each": "verify the graph after each pass",
         "--strict": "fail for element types that GE does not list and unknown ops of a model",
-        "--timing": "show the time of each pass on stderr",
+        "--split-input-file": "treat the parts between // ----- lines one by one",
     }
     for flag, text in flags.items():
-        made.add_argument(flag, action="store_true", help=text)
-    made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
-    made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
-    add_reports(made)
-    made.add_optional("--coverage", "=json", "count what is known and covered, by kind")
-    made.add_argument("--describe", metavar="OP", help="what is known about a GE op, or a pass")
-    made.add_argument(
-        "--list-ops", action="store_true", help="all GE ops and what there is for each, a line each"
-    )
-    made.add_argument(
-        "--list-passes", action="store_true", help="all passes, and those of --load, a line each"
-    )
-    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
-    made.add_argument("--describe-target", metavar="NAME", help="every number of a chip")
-    return made
+        made.add(flag, action="store_true", help=text)
 
 
-def add_reports(made: Parser) -> None:
-    """The options that check rewrites and tell what rules did."""
-    made.add_optional(
-        "--verify-rewrites", "=each|pass|off", "check rewrites by numbers and undo wrong ones"
-    )
-    made.add_argument(
-        "--bisect",
-        action="store_true",
-        help="find the pass, rule and site that breaks the numbers; write INPUT.bisect.mlir only",
-    )
+def add_diagnosis(made: Parser) -> None:
+    """The section on what rules did, and why."""
+    made.section("diagnosis")
+    made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
+    made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
+    made.add("--explain-format", choices=("text", "json"), help="of --explain, default text")
     made.add_optional(
         "--order-report",
         "=json",
         "which rules interact, with a graph each: those of --load on graphs made from their "
         "patterns, or those of -p on INPUT; writes no graph",
     )
-    made.add_optional("--stats", "=json", "what each rule did; to stdout with -o, else to stderr")
-    made.add_optional("--explain", "=PASS[@NODE]", "why rules did or did not match; likewise")
-    made.add_argument("--explain-format", choices=("text", "json"), default="text")
-    made.add_argument(
+    made.add_optional("--print-ir-before", "=PASS", "print the graph before passes", repeat=True)
+    made.add_optional("--print-ir-after", "=PASS", "print the graph after passes", repeat=True)
+    made.add("--timing", action="store_true", help="show the time of each pass on stderr")
+
+
+def add_verification(made: Parser) -> None:
+    """The section on what makes a run fail."""
+    made.section("verification")
+    made.add_optional(
+        "--verify-rewrites", "=each|pass|off", "check rewrites by numbers and undo wrong ones"
+    )
+    made.add(
+        "--verify-limit",
+        metavar="N",
+        help="leave rewrites of more than N multiplications unchecked, default 4294967296",
+    )
+    made.add(
+        "--bisect",
+        action="store_true",
+        help="find the pass, rule and site that breaks the numbers; write a small graph that "
+        "shows it to -o FILE or INPUT.bisect.mlir, nothing else",
+    )
+    made.add(
         "--expect-matches",
         action="append",
         default=[],
         metavar="PASS:N",
         help="fail unless a pass applied exactly N rewrites",
     )
+    made.add("--verify-each", action="store_true", help="verify the graph after each pass")
+    made.add(
+        "--verify-diagnostics",
+        action="store_true",
+        help="check errors against expected-error comments",
+    )
+
+
+PASS_FILES = ("load", "option", "upstream_quirks", "target")
+"""What every call takes that runs passes or only reads their files."""
+BISECTED = (
+    *PASS_FILES,
+    *("input", "input_format", "output", "pipelines", "tile", "strict", "verify_limit"),
+    "allow_unregistered_dialect",
+)
+TELLING = ("describe", "list_ops", "list_passes", "list_targets", "describe_target", "coverage")
+"""What asks for information only."""
+
+
+def check_combination(made: Parser, args: argparse.Namespace) -> None:
+    """Raise UsageError for options that would have no effect together."""
+    given = made.given(args)
+    if args.emit == "patterns":
+        made.only_with(args, "emit", (*PASS_FILES, "output", "input", "pipelines"))
+    if "order_report" in given:
+        made.only_with(
+            args, "order_report", (*PASS_FILES, "input", "input_format", "pipelines", "output")
+        )
+    if args.bisect:
+        made.only_with(args, "bisect", (*BISECTED, "split_input_file", "verify_diagnostics"))
+    each = args.verify_rewrites in ("", "each")
+    made.needs(args, "explain_format", "--explain", "explain" in given)
+    made.needs(args, "verify_limit", "--verify-rewrites=each or --bisect", each or args.bisect)
+    for option in ("print_ir_before", "print_ir_after"):
+        made.needs(args, option, "-p PASSES", bool(args.pipelines))
 
 
 def _main(argv: Sequence[str]) -> int:
-    args = parser().read(argv)
-    asks = (args.describe, args.list_ops, args.list_passes, args.list_targets)
-    if any(asks) or args.describe_target is not None or args.coverage is not None:
+    made = parser()
+    args = made.read(argv)
+    given = made.given(args)
+    if asked := [name for name in TELLING if name in given]:
         from ge_xdsl.cli import describe, output
 
-        output.print_text(describe.answer(args))
+        text = describe.answer(args)
+        made.only_with(args, asked[0], (*TELLING, "load"))
+        output.print_text(text)
         return 0
+    check_combination(made, args)
     if args.emit == "patterns":
         from ge_xdsl.cli.patterns import emit_patterns
 
@@ -228,17 +288,17 @@ class Run:
         texts: list[str] = []
         failed = False
         for part in chunks.split(text) if self.args.split_input_file else [text]:
-            error: CompileError | None = None
+            errors: list[CompileError] = []
             try:
                 module = self.compile(part)
                 generic, origins = self.args.print_op_generic, self.args.print_debuginfo
                 texts.append(output.text_of(module, self.session, generic, origins))
             except CompileError as caught:
-                error = caught
+                errors.append(caught)
             if self.args.verify_diagnostics:
-                wrong = chunks.mismatches(part, file, error)
+                wrong = chunks.mismatches(part, file, *errors, *self.reports.wrong_rewrites())
             else:
-                wrong = [error.render()] if error else []
+                wrong = [error.render() for error in errors]
             for line in wrong:
                 report(line)
             failed = failed or bool(wrong)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ge_xdsl.errors import UsageError, nearest
@@ -38,24 +38,62 @@ class Parser(argparse.ArgumentParser):
     """An argument parser whose mistakes are UsageErrors, with hints and without prefix matching.
 
     `--name[=VALUE]` options, added by `add_optional`, take a value only after an equals sign, so
-    that they never swallow the file name behind them.
+    that they never swallow the file name behind them. `section` starts a group of the help text.
     """
 
-    def __init__(self, prog: str, description: str, examples: Sequence[str] = ()) -> None:
+    def __init__(
+        self, prog: str, words: str, description: str, examples: Sequence[str] = ()
+    ) -> None:
         super().__init__(
-            prog, description=description, epilog=EXITS, allow_abbrev=False, add_help=False
+            prog,
+            usage=f"%(prog)s [-h] [options] {words}",
+            description=description,
+            epilog=EXITS,
+            allow_abbrev=False,
+            add_help=False,
         )
         self.with_optional_value: set[str] = set()
         self.examples = examples
-        self.add_argument("-h", "--help", action="help", help="show this text")
-        self.add_argument("--version", action=Version, nargs=0, help="show the version")
+        self.add: Callable[..., object] = self.add_argument
+        """`add_argument` within the current section."""
+
+    def section(self, title: str) -> None:
+        """What is added from here on stands under this title."""
+        self.add = self.add_argument_group(title).add_argument
 
     def add_optional(self, flag: str, metavar: str, text: str, repeat: bool = False) -> None:
         """Add `--flag[=METAVAR]`; without a value it reads ''."""
         self.with_optional_value.add(flag)
-        self.add_argument(
-            flag, metavar=f"[{metavar}]", help=text, action="append" if repeat else "store"
-        )
+        self.add(flag, metavar=f"[{metavar}]", help=text, action="append" if repeat else "store")
+
+    def information(self) -> None:
+        """Start the section on what the tool tells about itself."""
+        self.section("information")
+        self.add("-h", "--help", action="help", help="show this text")
+        self.add("--version", action=Version, nargs=0, help="show the version")
+
+    def given(self, args: argparse.Namespace) -> dict[str, str]:
+        """The options that are not at their defaults: name of the value -> how it is written."""
+        found: dict[str, str] = {}
+        for action in self._actions:
+            value = getattr(args, action.dest, action.default)
+            if value != action.default:
+                flags = action.option_strings
+                found[action.dest] = flags[0] if flags else f"input '{value}'"
+        return found
+
+    def only_with(self, args: argparse.Namespace, option: str, allowed: Iterable[str]) -> None:
+        """Raise UsageError when an option is given that has no effect beside `option`."""
+        given = self.given(args)
+        for name, flag in given.items():
+            if name != option and name not in allowed:
+                raise UsageError(f"{given[option]} with {flag}, expected one of them")
+
+    def needs(self, args: argparse.Namespace, option: str, other: str, there: bool) -> None:
+        """Raise UsageError when an option is given without the one that it belongs to."""
+        given = self.given(args)
+        if option in given and not there:
+            raise UsageError(f"{given[option]} without {other}, expected both")
 
     def format_help(self) -> str:
         text = super().format_help().replace(" [=", "[=")
@@ -82,15 +120,16 @@ class Parser(argparse.ArgumentParser):
             return f"unexpected argument '{word}', expected one input"
         flag = word.split("=")[0]
         known = [option for action in self._actions for option in action.option_strings]
-        longer = [f"'{name}'" for name in known if name.startswith(flag)]
+        longer = sorted(f"'{name}'" for name in known if name.startswith(flag))
         hint = f", did you mean {' or '.join(longer)}?" if 2 <= len(longer) <= 4 else ""
         hint = hint or nearest(flag, known) or f", see {self.prog} --help"
         return f"unknown option '{flag}'{hint}"
 
 
 def add_pipeline(parser: Parser) -> None:
-    """The options that name passes and what they see."""
-    parser.add_argument(
+    """The sections on passes and what they see, and on the files of user passes."""
+    parser.section("pipeline")
+    parser.add(
         "-p",
         "--passes",
         "--pass-pipeline",
@@ -100,30 +139,38 @@ def add_pipeline(parser: Parser) -> None:
         metavar="PIPELINE",
         help="passes, as a,b{x=1 y=2,3} or 'builtin.module(a,func.func(b))'",
     )
-    parser.add_argument(
+    parser.add("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
+    parser.add(
+        "--tile",
+        metavar="M,N,K",
+        help="tile of matrix products and convolutions, in place of the fastest one found",
+    )
+    parser.section("pass files")
+    parser.add(
         "--load",
         action="append",
         default=[],
         metavar="PATH",
         help="a file or directory with user passes, besides ASCEND_GE_PY_PASS_PATH",
     )
-    parser.add_argument("--target", metavar="NAME", help="the chip, see ge-opt --list-targets")
-    parser.add_argument(
-        "--tile",
-        metavar="M,N,K",
-        help="tile of matrix products and convolutions, in place of the fastest one found",
-    )
-    parser.add_argument(
+    add_pass_options(parser)
+
+
+def add_pass_options(parser: Parser) -> None:
+    """What user passes see."""
+    parser.add(
         "--option",
         action="append",
         default=[],
         metavar="KEY=VALUE",
         help="what PassContext.get_option_value reads",
     )
-    parser.add_argument("--input-format", metavar="FORMAT", help="overrides the file's ending")
-    parser.add_argument(
-        "--upstream-quirks", action="store_true", help="keep unsafe upstream behaviours"
-    )
+    parser.add("--upstream-quirks", action="store_true", help="keep unsafe upstream behaviours")
+
+
+def add_input_format(parser: Parser, help: str = "overrides the file's ending") -> None:
+    """The option that says what the input is."""
+    parser.add("--input-format", metavar="FORMAT", help=help)
 
 
 def session_of_args(args: argparse.Namespace) -> Session:

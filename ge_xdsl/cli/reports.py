@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ge_xdsl.passes.session import Session
     from ge_xdsl.pattern.explain import Explanation
     from ge_xdsl.pattern.statistics import Statistics
-    from ge_xdsl.pattern.verify import Verifier
+    from ge_xdsl.pattern.verify import Verifier, WrongRewrite
 
 NAMED = 5
 """How many root nodes a hint names."""
@@ -31,15 +31,30 @@ def parse_expected(entries: Sequence[str]) -> dict[str, int]:
     return found
 
 
-def verification(how: str | None) -> tuple[Verifier | None, NumberCheck | None]:
+def limit_of(text: str | None) -> int | None:
+    """What `--verify-limit` says, None without it; raises UsageError for no such number."""
+    if text is None:
+        return None
+    try:
+        limit = int(float(text))
+    except (ValueError, OverflowError):
+        limit = 0
+    if limit < 1:
+        raise UsageError(f"--verify-limit={text}, expected a number of multiplications")
+    return limit
+
+
+def verification(
+    how: str | None, limit: int | None = None
+) -> tuple[Verifier | None, NumberCheck | None]:
     """What `--verify-rewrites[=each|pass|off]` asks for: a check per rewrite, or per pass."""
     if how in (None, "off"):
         return None, None
     from ge_xdsl.passes.numbers import NumberCheck
-    from ge_xdsl.pattern.verify import Verifier
+    from ge_xdsl.pattern.verify import WORK_LIMIT, Verifier
 
     if how in ("", "each"):
-        return Verifier(), None
+        return Verifier(limit=limit or WORK_LIMIT), None
     if how == "pass":
         return None, NumberCheck()
     raise UsageError(f"--verify-rewrites={how}, expected each, pass or off")
@@ -59,7 +74,9 @@ class Reports:
         if args.stats not in (None, "", "json"):
             raise UsageError(f"--stats={args.stats}, expected --stats or --stats=json")
         self.attach(args.explain, session)
-        self.verifier, self.numbers = verification(args.verify_rewrites)
+        limit = limit_of(args.verify_limit)
+        self.verifier, self.numbers = verification(args.verify_rewrites, limit)
+        self.handed_out = 0
         if self.verifier is not None:
             session.recorders.append(self.verifier)
 
@@ -92,6 +109,14 @@ class Reports:
         wrong = [name for name, count in self.expected.items() if self.differs(name, count)]
         return int(bool(wrong)) | self.verdict()
 
+    def wrong_rewrites(self) -> list[WrongRewrite]:
+        """The errors of the wrong rewrites that were not handed out yet; the verdict leaves
+        them to the caller."""
+        failures = self.verifier.failures if self.verifier is not None else []
+        found = [failure.error() for failure in failures[self.handed_out :]]
+        self.handed_out = len(failures)
+        return found
+
     def verdict(self) -> int:
         """Tell what `--verify-rewrites` found; 1 when a rewrite was wrong."""
         from ge_xdsl.cli.failures import report
@@ -99,10 +124,10 @@ class Reports:
         for check in (self.verifier, self.numbers):
             if check is not None:
                 report(f"note: {check.summary()}")
-        failures = self.verifier.failures if self.verifier is not None else []
-        for failure in failures:
-            report(failure.error().render())
-        return int(bool(failures))
+        wrong = self.wrong_rewrites()
+        for error in wrong:
+            report(error.render())
+        return int(bool(wrong))
 
     def explanation_text(self, explanation: Explanation) -> str:
         if self.as_json:

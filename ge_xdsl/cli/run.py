@@ -10,6 +10,7 @@ from ge_xdsl.cli.failures import run_tool
 from ge_xdsl.cli.options import (
     INPUTS,
     Parser,
+    add_input_format,
     add_pipeline,
     load_user_passes,
     session_of_args,
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.interpreters.timing import Report
 
+ONE_OF_THEM = "expected one of them"
 SEED = 0
 """The seed of `--random-inputs` without a value."""
 
@@ -46,70 +48,90 @@ def parser() -> Parser:
     """The options of ge-run."""
     made = Parser(
         "ge-run",
+        "MODEL",
         "Run a GE graph on arrays and show, save or compare its outputs. The line of an output has "
         "its name, shape, type and a digest of its values: equal digests are equal arrays.",
         EXAMPLES,
     )
-    made.add_argument("input", metavar="MODEL", nargs="?", help=f"{INPUTS} file, - for stdin")
-    made.add_argument(
-        "--input", dest="arrays", action="append", default=[], metavar="NAME=FILE.npy"
+    add_arrays(made)
+    add_pipeline(made)
+    add_tile_options(made)
+    made.section("verification")
+    made.add(
+        "--compare",
+        choices=("onnxruntime", "ge"),
+        help="with onnxruntime (.onnx only), or with the graph as read, at level ge",
     )
-    made.add_argument("--inputs", metavar="FILE.npz", help="arrays by input name")
+    made.add(
+        "--checked",
+        action="store_true",
+        help="reads of what is not written, and out of bounds, are errors (level aicore, slow)",
+    )
+    made.information()
+    made.add("--list-targets", action="store_true", help="all chips, a line each")
+    made.add("--describe-target", metavar="NAME", help="every number of a chip")
+    return made
+
+
+def add_arrays(made: Parser) -> None:
+    """The section on what is read and written."""
+    made.section("input and output")
+    made.add("input", metavar="MODEL", nargs="?", help=f"{INPUTS} file, - for stdin")
+    add_input_format(made)
+    made.add(
+        "--input",
+        dest="arrays",
+        action="append",
+        default=[],
+        metavar="NAME=FILE.npy",
+        help="the array of one input",
+    )
+    made.add("--inputs", metavar="FILE.npz", help="arrays by input name")
     made.add_optional("--random-inputs", "=SEED", "random values for the inputs not given")
-    made.add_argument(
+    made.add(
         "--shape",
         action="append",
         default=[],
         metavar="NAME=1x3x224x224",
         help="shape of an input, or size of a symbolic dimension; unknown ones are 1 without it",
     )
-    made.add_argument(
-        "--level",
-        choices=("ge", "aicore"),
-        help="whole tensors, or tile programs; aicore with --cycles and after a lowering",
-    )
-    made.add_argument("--save-outputs", metavar="FILE.npz", help="write the outputs by name")
-    made.add_argument(
-        "--compare",
-        choices=("onnxruntime", "ge"),
-        help="with onnxruntime (.onnx only), or with the graph as read, at level ge",
-    )
-    add_tile_options(made)
-    add_pipeline(made)
-    return made
+    made.add("--save-outputs", metavar="FILE.npz", help="write the outputs by name")
 
 
 def add_tile_options(made: Parser) -> None:
-    """The options of tile programs, their times, and chips."""
-    made.add_argument(
-        "--checked",
-        action="store_true",
-        help="reads of what is not written, and out of bounds, are errors (level aicore, slow)",
+    """The section on tile programs and their times."""
+    made.section("diagnosis")
+    made.add(
+        "--level",
+        choices=("ge", "aicore"),
+        help="whole tensors, or tile programs; aicore with --cycles and after a lowering",
     )
     made.add_optional(
         "--cycles",
         "=json|diff",
         "time per kernel and pipe (level aicore); diff: and what the passes of -p save",
     )
-    made.add_argument(
+    made.add(
         "--estimate", action="store_true", help="as --cycles, but nothing is computed; no outputs"
     )
-    made.add_argument(
+    made.add(
         "--trace", metavar="FILE.json", help="write the pipes over time, for Perfetto or Chrome"
     )
-    made.add_argument("--list-targets", action="store_true", help="all chips, a line each")
-    made.add_argument("--describe-target", metavar="NAME", help="every number of a chip")
 
 
 def _main(argv: Sequence[str]) -> int:
-    args = parser().read(argv)
+    made = parser()
+    args = made.read(argv)
     if args.estimate:
         args.cycles = args.cycles or ""
         args.random_inputs = args.random_inputs or ""
-    if args.list_targets or args.describe_target is not None:
+    told = ("list_targets", "describe_target")
+    if asked := [name for name in told if name in made.given(args)]:
         from ge_xdsl.cli import describe, output
 
-        output.print_text(describe.targets_answer(args))
+        text = describe.targets_answer(args)
+        made.only_with(args, asked[0], told)
+        output.print_text(text)
         return 0
     check_arguments(args)
     return Run(args).run()
@@ -122,16 +144,18 @@ def check_arguments(args: argparse.Namespace) -> None:
     for option in ("cycles", "trace"):
         if getattr(args, option) is not None and args.level == "ge":
             raise UsageError(f"--{option} with --level ge, expected --level aicore")
-    if args.checked and args.level != "aicore":
+    if args.checked and args.level != "aicore" and not args.estimate:
         raise UsageError("--checked without --level aicore, expected both")
     if args.cycles not in (None, "", "json", "diff"):
         raise UsageError(f"--cycles={args.cycles}, expected --cycles, --cycles=json or =diff")
     if args.cycles == "diff" and not args.pipelines:
         raise UsageError("--cycles=diff without passes, expected some with -p")
-    for option in ("compare", "save_outputs"):
+    for option in ("compare", "save_outputs", "checked"):
         if args.estimate and getattr(args, option):
             flag = "--" + option.replace("_", "-")
-            raise UsageError(f"--estimate with {flag}, expected one of them")
+            raise UsageError(f"--estimate with {flag}, {ONE_OF_THEM}")
+    if args.estimate and args.random_inputs:
+        raise UsageError(f"--estimate with --random-inputs={args.random_inputs}, {ONE_OF_THEM}")
     if args.compare == "onnxruntime" and not is_onnx(args):
         raise UsageError(f"--compare onnxruntime with '{args.input}', expected an .onnx file")
 

@@ -30,7 +30,7 @@ from ge_xdsl.passes.numbers import FiniteWatch, GraphSamples
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.samples import EVERY_SAMPLE, NotChecked
-from ge_xdsl.pattern.verify import Failure, Verifier
+from ge_xdsl.pattern.verify import WORK_LIMIT, Failure, Verifier
 
 TRIALS = 200
 """How many graphs are tried in order to find a small one."""
@@ -85,8 +85,8 @@ class Finding:
 class Catcher(Verifier):
     """A verifier that keeps the surroundings of the first wrong rewrites, smallest first."""
 
-    def __init__(self) -> None:
-        super().__init__()
+    def __init__(self, limit: int | None = None) -> None:
+        super().__init__(limit=limit or WORK_LIMIT)
         self.cones: list[Sequence[ModuleOp]] = []
         """Per failure, of the first KEPT ones."""
 
@@ -110,6 +110,8 @@ class Bisection:
     """One search through a list of passes."""
 
     session: Session
+    limit: int | None = None
+    """How many multiplications the check of one rewrite may take; the usual limit for None."""
     checked: int = 0
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> passes around which the graph could not be run."""
@@ -137,7 +139,7 @@ class Bisection:
 
         Where the graph cannot be run, the rewrites are checked one by one.
         """
-        catcher, watch = Catcher(), FiniteWatch()
+        catcher, watch = Catcher(self.limit), FiniteWatch()
         reason = ""
         samples: GraphSamples | None = None
         try:
@@ -174,7 +176,7 @@ class Bisection:
         """Whether a pass does to a copy of this graph what it did to the whole one."""
         self.trials += 1
         quiet = replace(self.session, recorders=[], messages=[])
-        other = Bisection(quiet)
+        other = Bisection(quiet, self.limit)
         try:
             return fault.resembles(other.fault(item, module.clone(), quiet))
         except CompileError:  # what was cut out is no valid graph by itself
@@ -182,7 +184,7 @@ class Bisection:
 
     def locate(self, place: str, item: ModulePass, before: ModuleOp, fault: Fault) -> Finding:
         """Name the rule and the site of a fault, and reduce the graph."""
-        catcher = Catcher()
+        catcher = Catcher(self.limit)
         quiet = replace(self.session, messages=[])
         if not fault.is_failure:
             with suppress(CompileError):  # a refused rewrite may end the pass

@@ -143,7 +143,7 @@ def test_a_text_with_random_bytes(folder, capsys, seed):
             ["good.mlir", "--verify"],
             2,
             "unknown option '--verify', did you mean '--verify-diagnostics' or '--verify-each' or "
-            "'--verify-rewrites'?",
+            "'--verify-limit' or '--verify-rewrites'?",
         ),
         (["good.mlir", "--cover"], 2, "unknown option '--cover', did you mean '--coverage'?"),
         (["good.mlir", "--frobnicate"], 2, "unknown option '--frobnicate', see ge-opt --help"),

@@ -1,4 +1,4 @@
-// RUN: mkdir -p %t && cd %t && not ge-opt %s --load %S/Inputs/raises.py -p ge-custom-passes -o %t/none.mlir --bisect 2>&1 | filecheck %s
+// RUN: mkdir -p %t && cd %t && not ge-opt %s --load %S/Inputs/raises.py -p ge-custom-passes -o %t/fails.bisect.mlir --bisect 2>&1 | filecheck %s
 // RUN: ge-opt %t/fails.bisect.mlir | filecheck %s --check-prefix=REDUCED
 
 // CHECK: pass: Raises (ge-custom-passes), number 1 of 1
