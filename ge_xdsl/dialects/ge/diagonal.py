@@ -208,7 +208,8 @@ class DiagV2Op(GeOp):
 
         if x.ndim == 1:
             return _square(x, self.diagonal)
-        return np.diagonal(x, self.diagonal).copy()
+        rows, columns = x.shape
+        return np.diagonal(x, min(max(self.diagonal, -rows), columns)).copy()
 
 
 class _MatrixDiag(GeOp):

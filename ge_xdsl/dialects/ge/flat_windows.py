@@ -42,7 +42,7 @@ class FlatWindows:
         self.length = sum(lasts) + 1
         strides = [w.stride for w in windows]
         self.planes: dict[tuple[int, ...], Array] = {}
-        for phase in product(*map(range, strides)):
+        for phase in product(*map(phases, windows)):
             ranges = zip(phase, strides, strict=True)
             part = padded[(slice(None), slice(None), *(slice(p, None, s) for p, s in ranges))]
             short = [n - have for n, have in zip(sizes, part.shape[2:], strict=True)]
@@ -80,6 +80,13 @@ class FlatWindows:
         counts = [w.count for w in self.windows]
         y = flat.reshape(*flat.shape[:2], counts[0], *self.sizes[1:])
         return np.ascontiguousarray(y[(slice(None), slice(None), *map(slice, counts))])
+
+
+def phases(window: Window) -> list[int]:
+    """The phases of a dimension that some kernel element meets."""
+    period = window.stride // gcd(window.stride, window.dilation)
+    taps = range(min(period, window.kernel))
+    return sorted({t * window.dilation % window.stride for t in taps})
 
 
 _Gathering = tuple[tuple[int, ...], int, tuple[int, ...], tuple[tuple[int, int, int], ...]]

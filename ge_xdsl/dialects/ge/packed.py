@@ -18,7 +18,7 @@ from ge_xdsl.dialects.ge.elements import (
     one_element_type,
     require,
 )
-from ge_xdsl.dialects.ge.extents import bounded, int_of, merge_shapes
+from ge_xdsl.dialects.ge.extents import bounded, count_of, int_of, merge_shapes
 from ge_xdsl.dialects.ge.fields import (
     boolean,
     data_type,
@@ -93,6 +93,7 @@ class FullyConnectionCompressOp(GeOp):
         bytes_ = (DataType.DT_INT8, DataType.DT_UINT8)
         require(x, "x", bytes_, "DT_INT8 or DT_UINT8")  # C1
         chosen(self.axis, "axis", (1,))  # C2
+        count_of(self.num_output, "num_output")  # C3
         check_channels(rest[0], self.num_output, "b")  # C3
         rows = x.shape[0] if x.shape else DYNAMIC
         return Tensor(DataType.DT_INT32, bounded((rows, self.num_output)))

@@ -214,6 +214,13 @@ class ResizeOp(GeOp):
         return cubic_taps(position, size, self.cubic_coeff_a, self.exclude_outside != 0)
 
 
+def all_known(size: Sequence[int]) -> Sequence[int]:
+    """The entries of an attribute, none of which stands for an unknown one."""
+    if DYNAMIC in size:
+        raise VerifyException(f"size is {list(size)}, expected 2 positive entries")
+    return size
+
+
 class ImageResize(GeOp):
     """Height and width of a 4-D image from a size [h, w]; they stand where the type says.
 
@@ -357,7 +364,7 @@ class ResizeBilinearV2DOp(ImageResize):
     y = result()
 
     def infer(self, x: Tensor) -> Tensor:
-        return self.resized(x, self.size, DataType.DT_FLOAT)
+        return self.resized(x, all_known(self.size), DataType.DT_FLOAT)
 
     def evaluate(self, x: Array) -> Array:
         return self.linear(x.astype("float32"), self.size)
@@ -409,7 +416,7 @@ class ResizeNearestNeighborV2DOp(ImageResize):
     y = result()
 
     def infer(self, x: Tensor) -> Tensor:
-        return self.resized(x, self.size, x.dtype)
+        return self.resized(x, all_known(self.size), x.dtype)
 
     def evaluate(self, x: Array) -> Array:
         return self.nearest(x, self.size)

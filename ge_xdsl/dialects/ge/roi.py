@@ -9,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import one_element_type
 from ge_xdsl.dialects.ge.extents import bounded
+from ge_xdsl.dialects.ge.limits import check_shape
 from ge_xdsl.dialects.ge.op import (
     GeOp,
     floating,
@@ -122,6 +123,7 @@ class ROIAlignOp(GeOp):
                 length = max(length, kind(1 - self.roi_end_mode))
             lines.append(self.samples(start, length, count, size))
         (rows, keeps_row), (columns, keeps_column) = lines
+        check_shape((planes.shape[0], *rows.shape, *columns.shape), "grid of samples")
         points = (
             rows.repeat(columns.size).reshape(1, -1),
             np.tile(columns.reshape(-1), rows.size).reshape(1, -1),
@@ -138,6 +140,7 @@ class ROIAlignOp(GeOp):
 
         step = length / count
         number = self.sample_num or max(ceil(step), 1)
+        check_shape((count, number), "grid of samples")
         part = (np.arange(number, dtype=np.float32) + np.float32(0.5)) / np.float32(number)
         place = start + (np.arange(count, dtype=np.float32)[:, None] + part) * step
         place = np.asarray(place, np.float32)

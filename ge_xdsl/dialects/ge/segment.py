@@ -56,7 +56,8 @@ class _Segments(GeOp):
         tail = x.shape[segment_ids.ndim :]
         rows = x.reshape(ids.size, math.prod(tail))
         kept = ids >= 0
-        y = np.full(bounded((count, math.prod(tail))), neutral, x.dtype)
+        check_shape((count, *tail))
+        y = np.full((count, math.prod(tail)), neutral, x.dtype)
         put_at(y, ids[kept], rows[kept], self.how)
         return y.reshape(count, *tail)
 

@@ -126,11 +126,14 @@ class TfIdfVectorizerOp(GeOp):
         rows = input.reshape(-1, input.shape[-1])
         counts = np.zeros((len(rows), width), np.float32)
         grams = self._grams()
-        for length in range(self.min_gram_length, self.max_gram_length + 1):
-            for skip in range(self.max_skip_count + 1 if length > 1 else 1):
+        for length in sorted(grams):
+            if not self.min_gram_length <= length <= self.max_gram_length:
+                continue
+            furthest = (rows.shape[1] - 1) // (length - 1) if length > 1 else 1
+            for skip in range(min(self.max_skip_count + 1, furthest) if length > 1 else 1):
                 places = [t * (skip + 1) for t in range(length)]
                 last = rows.shape[1] - places[-1]
-                for gram, column in grams.get(length, ()) if last > 0 else ():
+                for gram, column in grams[length] if last > 0 else ():
                     tokens = zip(places, gram, strict=True)
                     hits = [rows[:, place : place + last] == token for place, token in tokens]
                     counts[:, column] += np.logical_and.reduce(hits).sum(axis=1)
