@@ -46,6 +46,12 @@ if TYPE_CHECKING:
 _SHAPES_ONLY = frozenset({"Shape", "ShapeN", "Rank", "Size"})
 """The ops that read the shapes of their operands and no values."""
 
+_RESHAPING = frozenset(
+    {"ExpandDims", "Flatten", "FlattenV2", "Reshape", "Squeeze", "SqueezeV3", "Unsqueeze",
+     "UnsqueezeV3"}
+)  # fmt: skip
+"""The ops that give the elements of their first operand in a shape that the others tell."""
+
 Runner = Callable[[Sequence["Array"]], Sequence["Array"]]
 """Gives the results of an op for one array per operand; raises CompileError that names the op."""
 
@@ -126,6 +132,8 @@ class Body:
             if self._is_derived(op, inputs):
                 step.remembers = True
                 self.derived.update(outputs)
+            elif op.op_type in _RESHAPING and not step.widens:
+                step.reshapes = all(i in self.fixed or i in self.derived for i in inputs[1:])
         step.dead = [slot for v in dead if (slot := self.slots[v]) not in self.fixed]
         step.find_spare()
 
@@ -237,8 +245,8 @@ class Step:
 
     __slots__ = (
         "array_type", "bodies", "dead", "dtypes", "fixed_operands", "found", "inputs", "op",
-        "others", "outputs", "read", "remembers", "runner", "seen", "shapes", "spare", "varying",
-        "widens", "writer",
+        "others", "outputs", "read", "remembers", "reshaped", "reshapes", "runner", "seen",
+        "shapes", "spare", "varying", "widens", "writer",
     )  # fmt: skip
 
     def __init__(self, op: GeOp, inputs: list[int], outputs: list[int], varying: set[int]) -> None:
@@ -262,6 +270,10 @@ class Step:
         """The element types of the results, once the first run has asked for them."""
         self.remembers = False
         """Whether results are kept for operands that are the same arrays as in the last run."""
+        self.reshapes = False
+        """Whether the result is the first operand in a shape that its own and constants tell."""
+        self.reshaped: tuple[tuple[int, ...], Sequence[Array], tuple[int, ...]] | None = None
+        """The first operand's shape, the other operands and the result's shape, last time."""
         self.writer: Writer | None = None
         self.spare: list[int] = []
         """The operands that are not read later: the writer may put the result in their memory."""
@@ -290,6 +302,22 @@ class Step:
         """The results on one array per operand; raises CompileError that names the op."""
         if self.runner is not None:
             return self.runner(self.op, arrays, self.run_body)
+        if self.reshapes:
+            return self.reshape(arrays)
+        return self.evaluate(arrays)
+
+    def reshape(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """`evaluate`, with the shape that was found for the same shape and operands."""
+        x, *others = arrays
+        known = self.reshaped
+        if known is not None and x.shape == known[0] and all(map(is_, others, known[1])):
+            return (x.reshape(known[2]),)
+        found = self.evaluate(arrays)
+        self.reshaped = x.shape, others, found[0].shape
+        return found
+
+    def evaluate(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """The results by the op's own evaluation; raises CompileError that names the op."""
         op = self.op
         try:
             if self.shapes != [a.shape for a in arrays] or self.read:

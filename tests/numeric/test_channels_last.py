@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from ge_xdsl.dialects.ge.windows import Window, window_count
+from ge_xdsl.dialects.ge.windows import Window, pad_planes, reduce_windows, window_count
 from ge_xdsl.interpreters import channels_last
 from ge_xdsl.interpreters.channels_last import (
     Depthwise,
@@ -143,3 +143,14 @@ def test_what_is_not_finite_stays_in_its_windows(name, odd):
 def test_no_kernel_for_groups_of_other_kinds(shape, strides, dilations):
     pair = windows(np.zeros((9, 9, 4)), (3, 3), strides, dilations, (0, 0, 0, 0))
     assert kernel_for(4, np.zeros(shape, np.float32), pair) is None
+
+
+@pytest.mark.parametrize("combine", [np.maximum, np.add])
+def test_windows_are_reduced_in_any_memory_order(combine):
+    rng = np.random.default_rng(2)
+    x = rng.normal(size=(2, 5, 9, 8)).astype(np.float32)
+    last = np.ascontiguousarray(x.transpose(0, 2, 3, 1)).transpose(0, 3, 1, 2)
+    pair = windows(x[0, 0], (3, 2), (2, 1), (1, 2), (1, 0, 0, 2))
+    plain, ours = (reduce_windows(pad_planes(a, pair, -1), pair, combine) for a in (x, last))
+    assert ours.strides[1] == ours.itemsize
+    np.testing.assert_allclose(ours, plain, rtol=1e-6, atol=1e-6)

@@ -57,6 +57,16 @@ LOOP = """func.func @main(%n: tensor<i32>, %x: tensor<2xf32>) -> (tensor<i32>, t
 }"""
 
 
+FLAT = """func.func @main(%x: tensor<?x?xf32>) -> (tensor<?x2xf32>, tensor<?x?x1xf32>) {
+  %s = ge.Const() {value = dense<[-1, 2]> : tensor<2xi64>} : () -> tensor<2xi64>
+  %y = ge.Reshape(%x, %s) : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x2xf32>
+  %n = ge.Shape(%y) {dtype = 9 : i64} : (tensor<?x2xf32>) -> tensor<2xi64>
+  %r = ge.Reshape(%x, %n) : (tensor<?x?xf32>, tensor<2xi64>) -> tensor<?x?xf32>
+  %z = ge.Unsqueeze(%r) {axes = [2]} : (tensor<?x?xf32>) -> tensor<?x?x1xf32>
+  func.return %y, %z : tensor<?x2xf32>, tensor<?x?x1xf32>
+}"""
+
+
 def images(*shape):
     return {"x": np.random.default_rng(len(shape)).normal(size=shape).astype(np.float32)}
 
@@ -75,6 +85,13 @@ CASES = {
         [
             {"x": np.arange(6, dtype=np.float32), "s": np.array(shape)}
             for shape in ((2, 3), (3, 2), (-1, 1))
+        ],
+    ),
+    "known shapes": (
+        FLAT,
+        [
+            {"x": np.arange(n * m, dtype=np.float32).reshape(n, m)}
+            for n, m in ((2, 3), (2, 3), (3, 2), (4, 4), (0, 2))
         ],
     ),
     "loop": (LOOP, [{"n": np.array(n, np.int32), "x": np.ones(2, "f4")} for n in (3, 0, 5)]),

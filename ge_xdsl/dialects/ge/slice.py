@@ -435,7 +435,7 @@ class Padding(GeOp):
         widths = [(max(b, 0), max(a, 0)) for b, a in pairs]
         if mode == "constant":
             shape = [n + b + a for n, (b, a) in zip(x.shape, widths, strict=True)]
-            y = np.full(shape, fill, x.dtype)
+            y = np.full_like(x, fill, shape=shape)  # in the memory order of x
             y[tuple(slice(b, b + n) for n, (b, _) in zip(x.shape, widths, strict=True))] = x
             return y
         return np.pad(x, widths, mode=_NUMPY_MODES[mode])

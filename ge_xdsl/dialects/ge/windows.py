@@ -155,7 +155,9 @@ def reduce_windows(padded: Array, windows: Sequence[Window], combine: Any) -> Ar
     [N, C, H', W'] -> [N, C, Ho, Wo], with any number of spatial dimensions; `padded` by
     `pad_planes`.
     """
-    for axis, window in reversed(list(enumerate(windows, start=2))):
+    order = list(enumerate(windows, start=2))
+    is_channels_last = padded.strides[1] == padded.itemsize and padded.shape[1] > 1
+    for axis, window in order if is_channels_last else reversed(order):  # long pieces first
         total: Array | None = None
         for tap in range(0, window.span, window.dilation):
             stop = tap + (window.count - 1) * window.stride + 1
