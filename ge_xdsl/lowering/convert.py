@@ -16,7 +16,17 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
 from ge_xdsl.dialects.ge.names import ensure_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.lowering import attention, conv, elementwise, gather, matmul, moves, pool, views
+from ge_xdsl.lowering import (
+    attention,
+    conv,
+    elementwise,
+    gather,
+    matmul,
+    moves,
+    pool,
+    split_k,
+    views,
+)
 from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
 from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import insert_sync
@@ -41,7 +51,7 @@ class Family(Protocol):
 
 
 FAMILIES: dict[str, Family] = {
-    **dict.fromkeys(sorted(matmul.TYPES), matmul),
+    **dict.fromkeys(sorted(matmul.TYPES), split_k),
     **dict.fromkeys(sorted(conv.TYPES), conv),
     **dict.fromkeys(sorted(pool.TYPES), pool),
     **dict.fromkeys(sorted(moves.TYPES), moves),
