@@ -262,7 +262,6 @@ def test_convolutions_of_codes_are_exact():
 REFUSED = [
     ("Sort", [sample("any", (4, 5), I32)], {}, "no lowering for a reduction of element type i32"),
     ("LpNormV2", [f(3, 5)], {"p": 3.0}, "no lowering for p = 3.0"),
-    ("PadV3", [f(3, 5), ints([1, 1, 1, 1])], {"mode": "circular"}, "no lowering for mode circular"),
     ("Einsum", [[f(4, 4)]], {"equation": "ii->i", "N": 1}, "no lowering for labels that repeat"),
     ("Add", [f(3, 4, dtype=np.float64)] * 2, {}, "no lowering for element type DT_DOUBLE"),
     ("Adds", [sample("any", (3,), I32)], {"value": 0.5}, "no lowering for element type i32"),

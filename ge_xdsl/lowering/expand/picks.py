@@ -21,7 +21,7 @@ LONGEST_RUN = 4096
 """Elements of the longest run that is gathered at a time."""
 
 
-def _index(build: Builder, places: SSAValue) -> SSAValue:
+def as_index(build: Builder, places: SSAValue) -> SSAValue:
     """Places as i32 or i64."""
     if build.dtype(places) in (DataType.DT_INT32, DataType.DT_INT64):
         return places
@@ -82,7 +82,7 @@ def gather_v2(build: Builder, op: GeOp) -> SSAValue:
     batch = batch + len(build.shape(places)) if batch < 0 else batch
     x = build.reshape(x, shape)
     negative = bool(op.get_attr("negative_index_support"))
-    return batched_take(build, x, _index(build, places), place, batch, negative)
+    return batched_take(build, x, as_index(build, places), place, batch, negative)
 
 
 def batched_take(
@@ -114,13 +114,13 @@ def gather(build: Builder, op: GeOp) -> SSAValue:
     negative = "negative_index_support" in op.prototype.attr_by_name and bool(
         op.get_attr("negative_index_support")
     )
-    return batched_take(build, x, _index(build, places), batch, batch, negative)
+    return batched_take(build, x, as_index(build, places), batch, batch, negative)
 
 
 def gather_v2_d(build: Builder, op: GeOp) -> SSAValue:
     x, places = op.operands
     axis = op.get_attr("axis") % len(build.shape(x))
-    return take(build, x, _index(build, places), axis)
+    return take(build, x, as_index(build, places), axis)
 
 
 def gather_elements(build: Builder, op: GeOp) -> SSAValue:
@@ -148,7 +148,7 @@ def gather_elements(build: Builder, op: GeOp) -> SSAValue:
 def linear_index(build: Builder, places: SSAValue, sizes: Sequence[int]) -> SSAValue:
     """[n, K] places in K dimensions -> [n] numbers of rows."""
     depth = len(sizes)
-    places = _index(build, places)
+    places = as_index(build, places)
     count = build.count(places) // max(depth, 1)
     table = build.reshape(places, [count, depth])
     known = constant_of(places)
@@ -186,7 +186,7 @@ def gather_nd(build: Builder, op: GeOp) -> SSAValue:
 # Scatters
 
 
-def _scatter_rows(
+def put_rows(
     build: Builder, x: SSAValue, places: SSAValue, updates: SSAValue, how: str
 ) -> SSAValue:
     """x [n, w] with updates [m, w] combined into the rows that places [m] name."""
@@ -216,7 +216,7 @@ def scatter_rows(build: Builder, op: GeOp) -> SSAValue:
     dtype = build.dtype(var)
     if _computable(build, var) is var:
         raise build.decline(f"for element type {dtype.name}")
-    return _scatter_rows(build, var, places, updates, how)
+    return put_rows(build, var, places, updates, how)
 
 
 def scatter_nd(build: Builder, op: GeOp) -> SSAValue:
@@ -234,7 +234,7 @@ def _into_slices(
     count, tail = prod(shape[:depth]), prod(shape[depth:])
     table = build.reshape(x, [count, tail])
     parts = build.reshape(updates, [build.count(flat), tail])
-    return build.reshape(_scatter_rows(build, table, flat, parts, how), shape)
+    return build.reshape(put_rows(build, table, flat, parts, how), shape)
 
 
 def scatter_into_zeros(build: Builder, op: GeOp) -> SSAValue:
@@ -289,7 +289,7 @@ def _along(
     order = [axis, *(i for i in range(len(build.shape(x))) if i != axis)]
     back = [order.index(i) for i in range(len(order))]
     turned, parts = build.transpose(x, order), build.transpose(updates, order)
-    return build.transpose(_scatter_rows(build, turned, places, parts, how), back)
+    return build.transpose(put_rows(build, turned, places, parts, how), back)
 
 
 def index_fill(build: Builder, op: GeOp) -> SSAValue:
@@ -325,7 +325,7 @@ def inplace(build: Builder, op: GeOp) -> SSAValue:
     flat = _modulo(build, build.reshape(places, [build.count(places)]), shape[0])
     table = build.reshape(x, [shape[0], prod(shape[1:])])
     parts = build.reshape(v, [build.count(flat), prod(shape[1:])])
-    return build.reshape(_scatter_rows(build, table, flat, parts, how), shape)
+    return build.reshape(put_rows(build, table, flat, parts, how), shape)
 
 
 # Ops that only move elements, to places known at compile time
@@ -404,7 +404,7 @@ def masked(build: Builder, op: GeOp) -> SSAValue:
 
 
 def pad(build: Builder, op: GeOp) -> SSAValue:
-    """Modes edge, reflect and symmetric: a gather along each padded dimension."""
+    """Modes edge, reflect, symmetric and circular: a gather along each padded dimension."""
     import numpy as np
 
     from ge_xdsl.dialects.ge.slice import pad_pairs
@@ -412,11 +412,12 @@ def pad(build: Builder, op: GeOp) -> SSAValue:
     x = op.operands[0]
     shape = build.shape(x)
     mode = op.get_attr("mode") if "mode" in op.prototype.attr_by_name else "constant"
-    if mode not in ("edge", "reflect", "symmetric"):
+    if mode not in ("edge", "reflect", "symmetric", "circular"):
         raise build.decline(f"for mode {mode}")
     flat = build.known(build.slot("paddings"), "paddings").reshape(-1)
     together = bool(op.get_attr("paddings_contiguous"))
     pairs = pad_pairs([int(v) for v in flat], len(shape), together)
+    mode = "wrap" if mode == "circular" else mode
     for axis, (before, after) in enumerate(pairs):
         if before == after == 0:
             continue
@@ -460,7 +461,7 @@ MOVED = (
     *("SpaceToDepth", "DepthToSpace", "SpaceToBatch", "SpaceToBatchD", "SpaceToBatchND"),
     *("SpaceToBatchNDD", "BatchToSpace", "BatchToSpaceD", "BatchToSpaceND", "BatchToSpaceNDD"),
     *("Diag", "DiagD", "DiagPart", "DiagPartD", "DiagFlat", "DiagV2", "MatrixDiag"),
-    *("MatrixDiagD", "MatrixDiagPart", "MatrixDiagPartD", "Im2col", "TransData"),
+    *("MatrixDiagD", "MatrixDiagPart", "MatrixDiagPartD", "TransData"),
     *("StridedSlice", "StridedSliceV2", "Slice", "SliceD", "Transpose", "TransposeD"),
 )
 """Ops that give elements of x or zeros, at places that the other operands and attributes tell."""
