@@ -15,7 +15,6 @@ from typing import TypeVar
 from xdsl.ir import Block, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp
-from ge_xdsl.dialects.aicore.encoding import vector_work
 from ge_xdsl.dialects.aicore.move import CopyGmUbOp, CopyUbGmOp
 from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.paths import COUPLED, CopyL0cUbOp
@@ -44,7 +43,7 @@ def refused(element: str, target: Target) -> str:
 
 def drain_cycles(m: int, n: int, out_size: int, target: Target) -> float:
     """Cycles of the busier of vector unit and MTE3 for a tile of m x n sums."""
-    sums = cost(vector_work("copy", (m, n), 4), target).busy
+    sums = cost(Work("l0c_ub", bytes=padded(m, BLOCK) * padded(n, BLOCK) * 4), target).busy
     moved = cost(Work("ub_gm", bytes=m * n * out_size, rows=m, size=out_size), target).busy
     return max(sums, moved)
 

@@ -19,7 +19,10 @@ TARGET = A.variant(
     ub_gm_rate=57,
     l1_l0a_rate=512,
     l1_l0b_rate=256,
-    # ddr_rate x cores x clock
-    hbm_ub_bandwidth=17 * 8 * 1.06e9,
+    l0c_ub_rate=512,
+    l1_ub_rate=128,
+    ub_l1_rate=256,
+    # ddr_rate x cores x clock; vector kernels run on the 7 vector cores, too
+    hbm_ub_bandwidth=17 * 8 * 1.06e9 + 9 * 7 * 1.0e9,
     hbm_l1_bandwidth=17 * 8 * 1.06e9,
 )

@@ -1,10 +1,10 @@
 """Ascend910A: arch 100, cube and vector unit in one core.
 
-The cube takes f16 and 8-bit factors, and L0C is drained through UB, by the vector unit. Vector
-rates and latencies are those of arch 2201.
+The cube takes f16 and 8-bit factors, and L0C is drained through UB, by the vector unit. Latencies
+and the rates of vector ops that are not linear are those of arch 2201.
 """
 
-from ge_xdsl.targets.ascend910b1 import KB
+from ge_xdsl.targets.ascend910b1 import KB, LINEAR
 from ge_xdsl.targets.ascend910b1 import TARGET as B1
 
 _CALIBRATED = [
@@ -59,8 +59,12 @@ TARGET = (
         ub_gm_rate=64,
         l1_l0a_rate=512,
         l1_l0b_rate=256,
+        l0c_ub_rate=256,
+        l1_ub_rate=128,
+        ub_l1_rate=128,
         # ddr_rate x cores x clock
         hbm_ub_bandwidth=32 * 32 * 1.0e9,
         hbm_l1_bandwidth=32 * 32 * 1.0e9,
+        rate_sources=dict.fromkeys(LINEAR, "INI-ge"),
     )
 )

@@ -5,11 +5,15 @@ from ge_xdsl.targets.target import Target
 
 KB = 1024
 
+LINEAR = (
+    *("add", "sub", "mul", "max", "min", "adds", "muls", "maxs", "mins"),
+    *("abs", "relu", "copy", "dup"),
+)
+"""What every chip does as fast as it has lanes: 128 of f16, by its platform file."""
 VECTOR_RATES = {
     # full rate: 256 bytes per cycle
-    **dict.fromkeys(("add", "sub", "mul", "max", "min"), (128, 64)),
-    **dict.fromkeys(("adds", "muls", "maxs", "mins"), (128, 64)),
-    **dict.fromkeys(("abs", "relu", "rec", "rsqrt", "copy", "dup", "brc"), (128, 64)),
+    **dict.fromkeys(LINEAR, (128, 64)),
+    **dict.fromkeys(("rec", "rsqrt", "brc"), (128, 64)),
     # the same rate for half and float
     **dict.fromkeys(("exp", "ln", "sqrt"), (32, 32)),
     # two and four cycles per 256-byte repeat of f32, as measured [PTO]; the table has one and two
@@ -45,6 +49,7 @@ _INI = dict.fromkeys(
     ],
     "INI-pypto",
 )
+_ABSENT = dict.fromkeys(("l0c_ub_rate", "l1_ub_rate", "ub_l1_rate"), "ABSENT")
 _ARCH = dict.fromkeys(("l0a_layout", "ub_reserved", "l1_reserved", "vector_repeats"), "ARCH")
 _CUBE = dict.fromkeys(("l1_l0a_rate", "l1_l0b_rate", "l1_bt_rate", "l0c_elements"), "CUBE")
 _FITTED = dict.fromkeys(FITTED, "FITTED")
@@ -72,6 +77,9 @@ TARGET = Target(
     gm_ub_rate=68,
     ub_gm_rate=64,
     l0c_gm_rate=72,
+    l0c_ub_rate=0,
+    l1_ub_rate=0,
+    ub_l1_rate=0,
     l0c_elements=64,
     l1_l0a_rate=256,
     l1_l0b_rate=128,
@@ -103,9 +111,11 @@ TARGET = Target(
     vector_repeats=255,
     bank_conflict=2,
     vector_rates=VECTOR_RATES,
+    rate_sources={"cast": "PTO", "div": "PTO"},
     sources={
         **_INI,
         **_ARCH,
+        **_ABSENT,
         **_CUBE,
         **_FITTED,
         "load_start": "PTO",

@@ -1,6 +1,6 @@
 """Ascend950PR_958x: arch 3510, 32 cube and 64 vector cores."""
 
-from ge_xdsl.targets.ascend910b1 import KB, VECTOR_RATES
+from ge_xdsl.targets.ascend910b1 import KB, LINEAR, VECTOR_RATES
 from ge_xdsl.targets.ascend910b1 import TARGET as B1
 
 _CALIBRATED = [
@@ -9,6 +9,7 @@ _CALIBRATED = [
     "dma_issue",
     "ub_latency",
     "l1_latency",
+    "nd2nz_row",
     "nd2nz_hit_rate",
     "nd2nz_cold_rate",
     "hbm_write_efficiency",
@@ -29,6 +30,11 @@ _CALIBRATED = [
     "l1_reserved",
 ]
 
+_DOCUMENTED = (*LINEAR, "exp", "div")
+_RATE_SOURCES = {
+    **{op: "2201" for op in VECTOR_RATES if op not in _DOCUMENTED},
+    **dict.fromkeys(("ln", "sqrt", "cast"), "KIN"),
+}
 _RATES = {
     **VECTOR_RATES,
     # 64 bytes per cycle
@@ -38,10 +44,10 @@ _RATES = {
 
 TARGET = (
     B1.variant("Ascend950PR_958x", "2201", **{name: getattr(B1, name) for name in _CALIBRATED})
-    .variant("Ascend950PR_958x", "VEC", vector_rates=_RATES, bank_conflict=1)
     .variant(
-        "Ascend950PR_958x", "CUBE", l1_l0a_rate=256, l1_l0b_rate=256, load_start=37, nd2nz_row=0
+        "Ascend950PR_958x", "VEC", vector_rates=_RATES, bank_conflict=1, rate_sources=_RATE_SOURCES
     )
+    .variant("Ascend950PR_958x", "CUBE", l1_l0a_rate=256, l1_l0b_rate=256, load_start=37)
     .variant("Ascend950PR_958x", "CUBE", mmad_fp32_factor=8)
     # a loop over registers takes the place of repeats
     .variant("Ascend950PR_958x", "ABSENT", vector_repeats=0)
@@ -70,5 +76,8 @@ TARGET = (
         gm_l1_rate=100,
         gm_ub_rate=100,
         ub_gm_rate=42,
+        l0c_ub_rate=128,
+        l1_ub_rate=128,
+        ub_l1_rate=128,
     )
 )

@@ -1,7 +1,7 @@
 """Amounts of work into cycles of one core, by the equations of the target model.
 
 mmad      ceil(m/16) ceil(n/16) ceil(k size/32) p + 11,  p = 2 for f32 on arch 2201
-load l0   bytes / rate + 46
+load l0   bytes / rate + 46, between L1 and UB, too; from L0C to UB bytes / rate + 24
 dma       max(issues, bytes / rate), nd2nz by rows; usable a latency later
 fixpipe   max(elements / 64, bytes / rate)
 vector    24 per 255 repeats + repeats * slope, twice the slope where sources meet in UB banks
@@ -20,6 +20,10 @@ WorkKind = Literal[
     "gm_ub",
     "ub_gm",
     "rows",
+    "l1_ub",
+    "ub_l1",
+    "l0c_ub",
+    "fixpipe_ub",
     "l1_l0a",
     "l1_l0b",
     "load3d",
@@ -87,7 +91,7 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
 
     `sharers` cores read the same bytes of GM at the same time.
 
-    Raises CompileError for a vector op that the target has no rate for.
+    Raises CompileError for a vector op that the target has no rate for, and a way it has not.
     """
     match work.kind:
         case "gm_l1":
@@ -98,6 +102,15 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
         case "ub_gm":
             busy = max(_issue(work, target), work.bytes / target.ub_gm_rate)
             return Cost(busy, target.ub_latency / 2)
+        case "l1_ub":
+            return Cost(work.bytes / _way(work, target.l1_ub_rate, target) + target.load_start)
+        case "ub_l1":
+            return Cost(work.bytes / _way(work, target.ub_l1_rate, target) + target.load_start)
+        case "l0c_ub":
+            return Cost(work.bytes / _way(work, target.l0c_ub_rate, target) + target.vector_start)
+        case "fixpipe_ub":
+            busy = work.bytes / _way(work, target.l0c_ub_rate, target)
+            return Cost(max(work.elements / target.l0c_elements, busy), target.l1_latency)
         case "rows":
             each = max(target.dma_issue, work.bytes / work.rows / target.gm_ub_rate)
             return Cost(work.rows * each, target.ub_latency)
@@ -140,6 +153,14 @@ def _nd2nz(work: Work, target: Target, cold: float, sharers: float) -> float:
     by_rows = work.rows * (target.nd2nz_row + row * per_byte)
     by_rows *= 1 + target.line_sharing * (sharers - 1)
     return max(_issue(work, target), work.bytes / target.gm_l1_rate, by_rows)
+
+
+def _way(work: Work, rate: float, target: Target) -> float:
+    """A rate that is not 0."""
+    if not rate:
+        source, _, space = work.kind.replace("fixpipe", "l0c").partition("_")
+        raise CompileError(f"{target.name} has no way from {source} to {space}, expected one")
+    return rate
 
 
 def _issue(work: Work, target: Target) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ge_xdsl.targets.calibration import FITTED
-from ge_xdsl.targets.sources import SOURCES
+from ge_xdsl.targets.sources import SOURCES, UNCHECKED
 from ge_xdsl.targets.target import Target
 
 FIELDS: dict[str, tuple[str, str]] = {
@@ -28,6 +28,9 @@ FIELDS: dict[str, tuple[str, str]] = {
     "gm_ub_rate": ("bytes/cycle", "GM to UB, port of a core, data in L2"),
     "ub_gm_rate": ("bytes/cycle", "UB to GM, port of a core"),
     "l0c_gm_rate": ("bytes/cycle", "L0C to GM through the fixpipe"),
+    "l0c_ub_rate": ("bytes/cycle", "L0C to UB; 0 where there is no such way"),
+    "l1_ub_rate": ("bytes/cycle", "L1 to UB; 0 where there is no such way"),
+    "ub_l1_rate": ("bytes/cycle", "UB to L1; 0 where there is no such way"),
     "l0c_elements": ("elements/cycle", "cast and quantisation stages of the fixpipe"),
     "l1_l0a_rate": ("bytes/cycle", "L1 to L0A"),
     "l1_l0b_rate": ("bytes/cycle", "L1 to L0B"),
@@ -83,6 +86,18 @@ def description(chip: Target) -> list[dict[str, object]]:
     return found
 
 
+def rate_tag(chip: Target, op: str) -> str:
+    """Where the rates of a vector op come from."""
+    return chip.rate_sources.get(op, chip.sources["vector_rates"])
+
+
+def unchecked(chip: Target) -> list[str]:
+    """The fields, and the rates of vector ops, that no document gives for a chip."""
+    fields = [name for name in FIELDS if chip.sources[name] in UNCHECKED]
+    rates = [op for op in chip.vector_rates if rate_tag(chip, op) in UNCHECKED]
+    return [name for name in fields if name != "vector_rates"] + [f"{op} rate" for op in rates]
+
+
 def value_of(chip: Target, name: str) -> object:
     """The value of a field as plain JSON; rates by op as a mapping."""
     value: object = getattr(chip, name)
@@ -100,8 +115,13 @@ def describe(chip: Target) -> str:
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[3]])
         for row in rows
     ]
-    rates = [f"    {op:10} {two:4} {four:4}" for op, (two, four) in chip.vector_rates.items()]
-    return "\n".join([head, *(f"  {line}" for line in lines), *rates]) + "\n"
+    rates = [
+        f"    {op:10} {two:4} {four:4}  [{rate_tag(chip, op)}] {SOURCES[rate_tag(chip, op)]}"
+        for op, (two, four) in chip.vector_rates.items()
+    ]
+    found = unchecked(chip)
+    foot = [f"  unchecked: {len(found)} of {len(FIELDS) - 1 + len(rates)}"] if found else []
+    return "\n".join([head, *(f"  {line}" for line in lines), *rates, *foot]) + "\n"
 
 
 def _cells(item: dict[str, object]) -> Iterator[str]:

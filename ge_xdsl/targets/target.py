@@ -47,6 +47,10 @@ class Target:
     gm_ub_rate: float
     ub_gm_rate: float
     l0c_gm_rate: float
+    l0c_ub_rate: float
+    """L0C to UB; 0, as the next two, where there is no such way."""
+    l1_ub_rate: float
+    ub_l1_rate: float
     l0c_elements: float
     """Elements per cycle through the fixpipe's cast and quantisation stages."""
     l1_l0a_rate: float
@@ -93,6 +97,8 @@ class Target:
     vector_rates: Mapping[str, tuple[int, int]]
     """Vector op kind -> result elements per cycle for 2-byte and for 4-byte elements."""
 
+    rate_sources: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
+    """Vector op kind -> the tag of its rates, where it is not that of `vector_rates`."""
     sources: Mapping[str, str] = field(repr=False, default_factory=dict[str, str])
 
     @property

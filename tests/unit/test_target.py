@@ -6,13 +6,14 @@ import pytest
 
 from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.targets import target, target_names
+from ge_xdsl.targets.ascend910b1 import LINEAR
 from ge_xdsl.targets.calibration import FITTED
 from ge_xdsl.targets.cost import Work, conflict_cycles, cost, row_loss
-from ge_xdsl.targets.fields import FIELDS, describe, description
-from ge_xdsl.targets.sources import SOURCES
+from ge_xdsl.targets.fields import FIELDS, describe, description, rate_tag, unchecked
+from ge_xdsl.targets.sources import SOURCES, UNCHECKED
 
 B1 = target("Ascend910B1")
-NO_NUMBERS = {"name", "arch", "lowers", "sources"}
+NO_NUMBERS = {"name", "arch", "lowers", "sources", "rate_sources"}
 
 
 @pytest.mark.parametrize("name", target_names())
@@ -172,3 +173,69 @@ def test_microbenchmark_of_the_cube():
     assert 8 * step == pytest.approx(4217, rel=0.01)
     step = cost(Work("mmad", m=128, n=128, k=64), B1).busy
     assert 8 * step == pytest.approx(2172, rel=0.02)
+
+
+@pytest.mark.parametrize("name", target_names())
+def test_what_no_document_gives_is_said_to_be_unchecked(name):
+    chip = target(name)
+    text, found = describe(chip), unchecked(chip)
+    lines = [line for line in text.splitlines()[1:] if "] unchecked: " in line]
+    assert len(lines) == len(found) + (chip.sources["vector_rates"] in UNCHECKED)
+    assert (f"  unchecked: {len(found)} of " in text) == bool(found) == (chip.arch != "2201")
+
+
+DOCUMENTED = {
+    # the platform files: clock, ports of a core, ways between UB, L1 and L0C, L2
+    "Ascend910A": (1000, 110, 64, 512, 256, 256, 128, 128, 32),
+    "Ascend310P3": (1060, 57, 57, 512, 256, 512, 128, 256, 16),
+    "Ascend950PR_958x": (1650, 100, 42, 256, 256, 128, 128, 128, 128),
+    "Ascend950DT_957x": (1650, 100, 42, 256, 256, 128, 128, 128, 128),
+}
+NAMES = ("clock_mhz", "gm_ub_rate", "ub_gm_rate", "l1_l0a_rate", "l1_l0b_rate")
+WAYS = ("l0c_ub_rate", "l1_ub_rate", "ub_l1_rate")
+
+
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_numbers_of_the_platform_files(name):
+    chip = target(name)
+    *values, cache = DOCUMENTED[name]
+    assert [getattr(chip, field) for field in (*NAMES, *WAYS)] == values
+    assert chip.l2 == cache << 20
+    assert not {chip.sources[field] for field in (*NAMES, *WAYS, "l2")} & set(UNCHECKED)
+    assert not {rate_tag(chip, op) for op in LINEAR} & set(UNCHECKED)
+
+
+def test_memory_of_310p3_serves_the_seven_vector_cores_too():
+    chip = target("Ascend310P3")
+    cores = 17 * 8 * 1060e6
+    assert chip.hbm_l1_bandwidth == cores
+    assert chip.hbm_ub_bandwidth == cores + 9 * 7 * 1000e6
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        ("l1_ub", "Ascend910A", 46 + 10),
+        ("ub_l1", "Ascend310P3", 46 + 5),
+        ("ub_l1", "Ascend950PR_958x", 37 + 10),
+        ("l0c_ub", "Ascend910A", 24 + 5),
+        ("l0c_ub", "Ascend310P3", 24 + 2.5),
+        ("fixpipe_ub", "Ascend950PR_958x", 10),
+    ],
+)
+def test_ways_within_a_core(kind, name, expected):
+    assert cost(Work(kind, bytes=1280), target(name)).busy == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "way"),
+    [
+        ("l1_ub", "l1 to ub"),
+        ("ub_l1", "ub to l1"),
+        ("l0c_ub", "l0c to ub"),
+        ("fixpipe_ub", "l0c to ub"),
+    ],
+)
+def test_a_way_that_the_chip_has_not(kind, way):
+    with pytest.raises(CompileError, match=f"Ascend910B1 has no way from {way}, expected one"):
+        cost(Work(kind, bytes=1280), B1)

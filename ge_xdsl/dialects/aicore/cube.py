@@ -164,5 +164,6 @@ class FixpipeOp(Instruction):
     def work(self, sizes: Sequence[int]) -> Work:
         m, n = sizes
         dst = self.tile_type("dst")
-        moved = m * n * dst.size if dst.space == "gm" else 0
-        return Work("fixpipe", bytes=moved, rows=m, elements=m * n, size=dst.size)
+        moved = m * n * dst.size if dst.space != "l1" else 0
+        kind = "fixpipe_ub" if dst.space == "ub" else "fixpipe"
+        return Work(kind, bytes=moved, rows=m, elements=m * n, size=dst.size)

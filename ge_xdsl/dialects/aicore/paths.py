@@ -14,7 +14,7 @@ from xdsl.utils.exceptions import VerifyException
 from ge_xdsl.dialects.aicore.encoding import copy_instructions, vector_work
 from ge_xdsl.dialects.aicore.move import Copy, LoadBiasOp, check_start, row_pitch
 from ge_xdsl.dialects.aicore.op import Instruction
-from ge_xdsl.dialects.aicore.types import padded
+from ge_xdsl.dialects.aicore.types import BLOCK_ROWS, padded
 from ge_xdsl.dialects.aicore.vector import ARITHMETIC
 from ge_xdsl.targets.cost import Work
 
@@ -81,7 +81,7 @@ class CopyUbL1Op(Copy):
 
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
-        return Work("ub_gm", bytes=sizes[0] * sizes[1] * size, rows=1, size=size)
+        return Work("ub_l1", bytes=sizes[0] * sizes[1] * size, size=size)
 
 
 class CopyL1UbOp(Copy):
@@ -104,7 +104,7 @@ class CopyL1UbOp(Copy):
 
     def work(self, sizes: Sequence[int]) -> Work:
         size = self.tile_type("src").size
-        return Work("gm_ub", bytes=sizes[0] * sizes[1] * size, rows=1, size=size)
+        return Work("l1_ub", bytes=sizes[0] * sizes[1] * size, size=size)
 
 
 class CopyL0cUbOp(Instruction):
@@ -131,7 +131,7 @@ class CopyL0cUbOp(Instruction):
         check_start(self, "src")  # C3
 
     def work(self, sizes: Sequence[int]) -> Work:
-        return vector_work("copy", sizes, 4)
+        return Work("l0c_ub", bytes=padded(sizes[0], BLOCK_ROWS) * padded(sizes[1], BLOCK_ROWS) * 4)
 
 
 class LoadQuantOp(LoadBiasOp):
