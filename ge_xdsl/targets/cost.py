@@ -35,6 +35,14 @@ WorkKind = Literal[
     "scalar",
 ]
 
+FROM_L1 = {
+    "l1_l0a": "l1_l0a_rate",
+    "l1_l0b": "l1_l0b_rate",
+    "l1_bt": "l1_bt_rate",
+    "l1_ub": "l1_ub_rate",
+    "ub_l1": "ub_l1_rate",
+}
+"""Ways from L1, and the one back from UB: the field of their rate."""
 SCALAR_CYCLES = 8.0
 """Cycles of the scalar unit for one element: two loads, the operation, a store, and the count,
 comparison, address and jump of the loop, one instruction per cycle [DERIVED]."""
@@ -102,10 +110,6 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
         case "ub_gm":
             busy = max(_issue(work, target), work.bytes / target.ub_gm_rate)
             return Cost(busy, target.ub_latency / 2)
-        case "l1_ub":
-            return Cost(work.bytes / _way(work, target.l1_ub_rate, target) + target.load_start)
-        case "ub_l1":
-            return Cost(work.bytes / _way(work, target.ub_l1_rate, target) + target.load_start)
         case "l0c_ub":
             return Cost(work.bytes / _way(work, target.l0c_ub_rate, target) + target.vector_start)
         case "fixpipe_ub":
@@ -114,14 +118,11 @@ def cost(work: Work, target: Target, cold: float = 0.0, sharers: float = 1.0) ->
         case "rows":
             each = max(target.dma_issue, work.bytes / work.rows / target.gm_ub_rate)
             return Cost(work.rows * each, target.ub_latency)
-        case "l1_l0a":
-            return Cost(work.bytes / target.l1_l0a_rate + target.load_start)
+        case "l1_l0a" | "l1_l0b" | "l1_bt" | "l1_ub" | "ub_l1":
+            rate = _way(work, getattr(target, FROM_L1[work.kind]), target)
+            return Cost(work.bytes / rate + target.load_start)
         case "load3d":
             return Cost(work.bytes / _load3d_rate(work) + target.load_start)
-        case "l1_l0b":
-            return Cost(work.bytes / target.l1_l0b_rate + target.load_start)
-        case "l1_bt":
-            return Cost(work.bytes / target.l1_bt_rate + target.load_start)
         case "mmad":
             return Cost(_mmad(work, target))
         case "fixpipe":
