@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.lowering.expand.builder import Builder, Expansion, NotExpandedError
+from ge_xdsl.lowering.expand.products import product
 
 MAX_STEPS = 512
 """Times of the longest sequence that is unrolled."""
@@ -197,6 +198,73 @@ def _lstm_step(
     return [build("Mul", o, tanhc), c, i, j, f, o, tanhc]
 
 
+GRU_ORDERS = {"zrh": (0, 1, 2), "rzh": (1, 0, 2)}
+"""Order of the gates' columns -> the blocks of update, reset and candidate."""
+
+
+def dynamic_gru(build: Builder, op: GeOp) -> list[SSAValue]:
+    """DynamicGRUV2, and DynamicAUGRU, whose attention takes part in the update"""
+    for name, wanted in (("cell_depth", 1), ("keep_prob", 1.0), ("num_proj", 0)):
+        if op.get_attr(name) != wanted:
+            raise build.decline(f"with {name} set")
+    reverse = op.get_attr("direction") == "REDIRECTIONAL"
+    if op.get_attr("direction") == "BIDIRECTIONAL" or op.get_attr("cell_clip") >= 0:
+        raise build.decline("for both directions or with cell_clip set")
+    slots = {io.name: build.slot(io.name) for io in op.prototype.inputs}
+    x, hidden = slots["x"], slots["weight_hidden"]
+    first, lengths, attention = (slots.get(n) for n in ("weight_input", "seq_length", "weight_att"))
+    assert x is not None
+    assert first is not None
+    assert hidden is not None
+    time, batch, inputs = build.shape(x)
+    if time > MAX_STEPS:
+        raise build.decline(f"for a sequence of {time} steps, expected at most {MAX_STEPS}")
+    size = build.shape(hidden)[0]
+    rows = product(build, build.reshape(x, [time * batch, inputs]), first)
+    rows = _with_bias(build, rows, slots["bias_input"])
+    zero = build.spread(build.const(0, DataType.DT_FLOAT), [batch, size])
+    start = slots["init_h"]
+    h = zero if start is None else build.reshape(build.wide(start), [batch, size])
+    order = GRU_ORDERS[op.get_attr("gate_order")]
+    found: dict[int, list[SSAValue]] = {}
+    for t in range(time - 1, -1, -1) if reverse else range(time):
+        # the cube multiplies the state as it is given on
+        state = build.cast(h, build.dtype(op.results[0]))
+        again = _with_bias(build, product(build, state, hidden), slots["bias_hidden"])
+        blocks = _blocks(build, build.slice(rows, 0, t * batch, batch), 3), _blocks(build, again, 3)
+        weight = None if attention is None else build.slice(attention, 0, t, 1)
+        new, *gates = _gru_gates(build, h, [[b[k] for k in order] for b in blocks], weight)
+        if lengths is not None:
+            running = build.reshape(build("Greater", lengths, t), [batch, 1])
+            new = build("SelectV2", build.spread(running, [batch, size]), new, h)
+        h = new
+        found[t] = [h, *gates]
+    parts = [_many(build, [found[t][k] for t in range(time)]) for k in range(len(found[0]))]
+    return _results(build, op, [parts[0], *parts])
+
+
+def _with_bias(build: Builder, y: SSAValue, bias: SSAValue | None) -> SSAValue:
+    if bias is None:
+        return y
+    return build("Add", y, build.wide(build.reshape(bias, [1, build.count(bias)])))
+
+
+def _gru_gates(
+    build: Builder, h: SSAValue, blocks: Sequence[Sequence[SSAValue]], weight: SSAValue | None
+) -> list[SSAValue]:
+    """The new state, the update (and that with the attention), reset, new and hidden gates."""
+    (xz, xr, xn), (hz, hr, hn) = blocks
+    update = build("Sigmoid", build("Add", xz, hz))
+    reset = build("Sigmoid", build("Add", xr, hr))
+    new = build("Tanh", build("Add", xn, build("Mul", reset, hn)))
+    updates = [update]
+    if weight is not None:
+        column = build.wide(build.reshape(weight, [build.count(weight), 1]))
+        updates.append(build("Mul", update, build("Adds", build("Neg", column), value=1.0)))
+    state = build("Add", build("Mul", build("Sub", h, new), updates[-1]), new)
+    return [state, *updates, reset, new, hn]
+
+
 ORDERS = {"ijfo": (0, 3, 2, 1), "ifjo": (0, 3, 1, 2), "ifco": (0, 3, 1, 2)}
 """Order of the gates' columns -> the blocks of i, o, f and j."""
 
@@ -282,4 +350,5 @@ EXPANSIONS: dict[str, Expansion] = {
     "CommonGRU": gru,
     "CommonLSTM": lstm,
     **dict.fromkeys(("DynamicRNN", "DynamicRNNV2", "DynamicRNNV3"), dynamic_rnn),
+    **dict.fromkeys(("DynamicGRUV2", "DynamicAUGRU"), dynamic_gru),
 }

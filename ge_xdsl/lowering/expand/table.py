@@ -7,6 +7,8 @@ from ge_xdsl.lowering.expand import (
     adjoints,
     arithmetic,
     attention,
+    boxes,
+    counting,
     experts,
     forms,
     images,
@@ -49,3 +51,5 @@ EXPANSIONS: dict[str, Expansion] = {
     **training.EXPANSIONS,
 }
 """All expansions by op type."""
+    **boxes.EXPANSIONS,
+    **counting.EXPANSIONS,
