@@ -51,7 +51,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **routing.EXPANSIONS,
     **rotary.EXPANSIONS,
     **training.EXPANSIONS,
-}
-"""All expansions by op type."""
     **boxes.EXPANSIONS,
     **counting.EXPANSIONS,
+}
+"""All expansions by op type."""
