@@ -46,8 +46,10 @@ def inputs_of(model: Any) -> dict[str, Any]:
     return found
 
 
-def smallest(*runs: Callable[[], object], rounds: int = 4) -> list[float]:
-    """The smallest CPU milliseconds of each of some functions, called in turn.
+def smallest(
+    *runs: Callable[[], object], rounds: int = 4, clock: Callable[[], float] = time.process_time
+) -> list[float]:
+    """The smallest milliseconds of each of some functions, called in turn; CPU time by default.
 
     They are called `rounds` times and until SECONDS have passed; the first round does not count.
     """
@@ -56,10 +58,10 @@ def smallest(*runs: Callable[[], object], rounds: int = 4) -> list[float]:
     done = 0
     while done < rounds or time.perf_counter() - start < SECONDS * len(runs):
         for i, run in enumerate(runs):
-            before = time.process_time()
+            before = clock()
             run()
             if done:  # the first one makes things ready
-                best[i] = min(best[i], 1000 * (time.process_time() - before))
+                best[i] = min(best[i], 1000 * (clock() - before))
         done += 1
     return best
 
@@ -69,10 +71,15 @@ def mean(values: list[float]) -> float:
     return round(math.exp(sum(map(math.log, values)) / len(values)), 2)
 
 
+def _folder() -> Path:
+    """`models/`, or the folder that GE_XDSL_MODELS names."""
+    return Path(os.environ.get("GE_XDSL_MODELS") or PROJECT / "models")
+
+
 def parser_of(doc: str | None) -> argparse.ArgumentParser:
     """The parser of a benchmark whose module's docstring is `doc`."""
     parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
-    parser.add_argument("--models", type=Path, default=PROJECT / "models")
+    parser.add_argument("--models", type=Path, default=_folder())
     parser.add_argument("--only", default="", help="names, all by default")
     return parser
 
