@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import TYPE_CHECKING
 
 from xdsl.ir import Attribute, Block, SSAValue
@@ -31,6 +32,7 @@ from ge_xdsl.lowering.drain import refused, without_table
 from ge_xdsl.lowering.emitter import Emitter, cast_to
 from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel, only_relu
 from ge_xdsl.lowering.matmul import shape_of as product_shape
+from ge_xdsl.lowering.movement import Copy, Movement, Side, contiguous, movement_kernel
 from ge_xdsl.lowering.taps import Taps, taps_kernel
 from ge_xdsl.lowering.tensors import element_of, static_tensor
 from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
@@ -140,7 +142,8 @@ def reason(op: GeOp, target: Target) -> str:
         return ""
     if not conv.planes:
         return "no lowering for NHWC, except 1x1"
-    if conv.axes != (0, 1, 2, 3) and constant_of(op.operands[1]) is None:
+    constant = constant_of(op.operands[1]) is not None
+    if conv.is_depthwise and conv.axes != (0, 1, 2, 3) and not constant:
         return "no lowering for a filter in this format that is not constant"
     try:
         return _declined(op, conv, target)
@@ -155,8 +158,6 @@ def _declined(op: GeOp, conv: Conv, target: Target) -> str:
         return ""
     if not isinstance(op, GroupedConvolution):
         return "no lowering for a channel multiplier"
-    if constant_of(op.operands[1]) is None:
-        return "no lowering for a filter that is not constant"
     conv_tiling(without_table(shape_of(conv), target), target)
     return ""
 
@@ -341,11 +342,8 @@ def _place_map(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue
     x, _, *bias = (placer.value(v) for v in op.operands)
     shape, element = shape_of(conv), conv.element
     dtype, g = tensor_of(op.operands[0].type).dtype, conv.geometry
-    array = constant_of(op.operands[1])
-    assert array is not None
     c0 = BLOCK_BYTES // shape.size
-    stored = blocked_filter(array.transpose(conv.axes), conv.groups, c0)
-    w = placer.constant(stored, f"{op.node_name or 'filter'}_blocks")
+    w = _filter(placer, op, conv, target)
     depth, high_wide = conv.inputs // conv.groups, g.size[0] * g.size[1]
     key = ("blocks", shape.batch, depth, high_wide, element)
     kind = _tensor(dtype, shape.batch, shape.blocks, high_wide * c0)
@@ -370,6 +368,59 @@ def _place_map(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue
         [op.results[0].type],
         stem="TransData",
     )[0]
+
+
+def _filter(placer: Placer, op: GeOp, conv: Conv, target: Target) -> SSAValue:
+    """The filter in blocks: a constant at compile time, any other by a kernel."""
+    tensor, c0 = tensor_of(op.operands[1].type), BLOCK_BYTES // shape_of(conv).size
+    array = constant_of(op.operands[1])
+    if array is not None:
+        stored = blocked_filter(array.transpose(conv.axes), conv.groups, c0)
+        return placer.constant(stored, f"{op.node_name or 'filter'}_blocks")
+    shape = tuple(tensor.shape or ())
+    found = filter_movement(shape, conv.axes, conv.groups, c0, conv.element)
+    return placer.launch(
+        found,
+        lambda name: movement_kernel(name, found, target),
+        [placer.value(op.operands[1])],
+        [_tensor(tensor.dtype, found.outputs[0])],
+        stem="TransData",
+    )[0]
+
+
+def filter_movement(
+    shape: Sequence[int], axes: Sequence[int], groups: int, c0: int, element: str
+) -> Movement:
+    """`blocked_filter` of a filter of `shape`, with dimensions Cout, Cin / groups, kh and kw
+    at `axes`: copies of whole and of last blocks, and zeros for the rest of these.
+    """
+    strides = [contiguous(shape)[axis] for axis in axes]
+    out, depth, high, wide = (shape[axis] for axis in axes)
+    each = out // groups
+    blocks, columns = -(-depth // c0), -(-each // BLOCK_ROWS)
+    full = (groups, blocks, high, wide, columns, BLOCK_ROWS, c0)
+    to = contiguous(full)
+    o, i, h, w = strides
+    come = (each * o, c0 * i, h, w, BLOCK_ROWS * o, o, i)
+    copies: list[Copy] = []
+    for b, nb, c, nc, in_depth in _spans(depth, c0):
+        for r, nr, n, nn, in_each in _spans(each, BLOCK_ROWS):
+            part = (groups, nb, high, wide, nr, nn, nc)
+            src = b * come[1] + c * i + r * come[4] + n * o
+            dst = b * to[1] + c * to[6] + r * to[4] + n * to[5]
+            side = Side(0, src, come) if in_depth and in_each else None
+            copies.append(Copy(part, side, Side(1, dst, to)))
+    return Movement(element, (prod(shape),), (prod(full),), tuple(copies))
+
+
+def _spans(count: int, block: int) -> list[tuple[int, int, int, int, bool]]:
+    """Blocks of `count` elements: first block, blocks, first element and elements of each of them,
+    and whether there is something: whole blocks, the last one, and what fills it."""
+    whole, rest = divmod(count, block)
+    found = [(0, whole, 0, block, True)] if whole else []
+    if rest:
+        found += [(whole, 1, 0, rest, True), (whole, 1, rest, block - rest, False)]
+    return found
 
 
 def conv_kernel(

@@ -11,7 +11,7 @@ from ge_xdsl.dialects.ge.text import module_text, parse_module
 from ge_xdsl.interpreters import aicore
 from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering import lower
-from ge_xdsl.lowering.conv import blocked_filter
+from ge_xdsl.lowering.conv import blocked_filter, filter_movement
 from ge_xdsl.targets import target
 
 FLOATS = ["f32", "f16"]
@@ -101,6 +101,37 @@ def test_im2col_products(case, bias, element):
     assert len(report.kernels) >= 2
 
 
+@pytest.mark.parametrize("case", CASES[:6])
+def test_filters_that_are_inputs_are_put_in_blocks_by_a_kernel(case):
+    _, report = check_graph(conv(**case, constant=False), low=-1, high=1)
+    names = [kernel.name for kernel in report.kernels]
+    assert names[:3] == ["TransData", "TransData_1", "Conv2D"]
+
+
+@pytest.mark.parametrize(
+    ("shape", "axes", "groups", "c0"),
+    [
+        ((32, 16, 3, 3), (0, 1, 2, 3), 1, 16),
+        ((40, 20, 3, 2), (0, 1, 2, 3), 2, 16),
+        ((3, 3, 5, 40), (3, 2, 0, 1), 1, 16),
+        ((8, 3, 7, 7), (0, 1, 2, 3), 1, 8),
+    ],
+)
+def test_a_moved_filter_is_the_stored_one(shape, axes, groups, c0):
+    """Each element is written once."""
+    array = np.arange(1, np.prod(shape) + 1, dtype=np.float32).reshape(shape)
+    movement = filter_movement(shape, axes, groups, c0, "f32")
+    got = np.full(movement.outputs[0], np.nan, np.float32)
+    for copy in movement.copies:
+        places = np.indices(copy.shape).reshape(len(copy.shape), -1).T
+        to = copy.dst.offset + places @ copy.dst.strides
+        assert np.isnan(got[to]).all()
+        come = places @ copy.src.strides + copy.src.offset if copy.src else None
+        got[to] = 0 if come is None else array.reshape(-1)[come]
+    want = blocked_filter(array.transpose(axes), groups, c0)
+    np.testing.assert_array_equal(got, want.reshape(-1))
+
+
 def test_the_stored_filter_by_its_formula():
     rng = np.random.default_rng(0)
     w = rng.normal(size=(6, 5, 2, 3)).astype(np.float32)
@@ -183,14 +214,13 @@ def test_a_relu_with_another_user_beside_it_stays_apart():
 
 IN_STEPS = [
     {"x": (1, 4, 4, 3), "w": (3, 3, 3, 8), "form": "NHWC"},
-    {"x": (1, 3, 6, 6), "w": (8, 3, 3, 3), "constant": False},
     {"x": (1, 8, 6, 6), "w": (16, 1, 3, 3), "groups": 8, "bias": "bf16", "element": "bf16"},
     {"x": (1, 8, 6, 6), "w": (3, 3, 8, 2), "op": "DepthwiseConv2D"},
     {"x": (1, 8, 6, 6), "w": (3, 3, 8, 1), "op": "DepthwiseConv2D", "constant": False},
     {"x": (1, 3, 3, 6000), "w": (8, 3, 3, 3)},
     {"x": (1, 8, 3, 6000), "w": (8, 1, 3, 3), "groups": 8},
 ]
-"""NHWC, a filter that is not known, a bias of bf16, a channel multiplier, maps that do not fit."""
+"""NHWC, a bias of bf16, a channel multiplier, maps that do not fit."""
 
 
 @pytest.mark.parametrize("case", IN_STEPS)
