@@ -26,7 +26,14 @@ from typing import Any, TypeVar, get_args
 from xdsl.ir import SSAValue
 
 from ge_xdsl.pattern.extended import ATTRIBUTE, Constants, ExtendedMatch, Matching, Policy
-from ge_xdsl.pattern.marks import Mark, add_mark, dtypes_of, rank_of, shape_of
+from ge_xdsl.pattern.marks import (
+    Mark,
+    add_mark,
+    check_op_type,
+    dtypes_of,
+    rank_of,
+    shape_of,
+)
 from ge_xdsl.pattern.match import Match
 
 __all__ = ["Matching", "bind", "exposed", "matching", "optional", "variadic", "where"]
@@ -83,6 +90,7 @@ def _op_types(through: Sequence[str]) -> Sequence[str]:
     _check_type("through", through, (list, tuple), "a list of op types")
     for item in through:
         _check_type("an entry of through", item, str, "an op type")
+        check_op_type("through", item)
     return through
 
 

@@ -90,6 +90,8 @@ def pass_text(name: str) -> str:
     """What a pass does, its options and their defaults, the passes of an alias, its rules."""
     from ge_xdsl.passes import stages, table
 
+    if name in stages.OTHER_NAMES:
+        return f"{name}\n  {table.one_line(name)}\n"
     if name in stages.ALIASES:
         return "\n".join([name, *(f"  {item}" for item in stages.ALIASES[name])]) + "\n"
     cls = table.pass_class(name)

@@ -230,9 +230,13 @@ class Run:
 
     def check_watched(self) -> None:
         """Raise UsageError when a dump is asked for around a pass that does not run."""
+        from ge_xdsl.passes import stages
+
         names = list(dict.fromkeys(item.name for item in self.passes))
         for when in ("before", "after"):
-            for name in getattr(self.args, f"print_ir_{when}") or ():
+            asked: list[str] = getattr(self.args, f"print_ir_{when}") or []
+            asked[:] = [stages.OTHER_NAMES.get(name, name).split("{")[0] for name in asked]
+            for name in asked:
                 if name and name not in names:
                     hint = (
                         nearest(name, names) or f", expected one of: {', '.join(names) or 'none'}"

@@ -140,6 +140,10 @@ def parse_pipeline(text: str) -> list[PassSpec]:
 
 
 def _written_out(spec: PassSpec) -> list[PassSpec]:
+    other = stages.OTHER_NAMES.get(spec.name)
+    if other is not None:
+        (found,) = parse_pipeline(other)
+        return [PassSpec(found.name, (*found.options, *spec.options))]
     alias = stages.ALIASES.get(spec.name)
     if alias is None:
         return [spec]
@@ -159,7 +163,7 @@ def make_pass(spec: PassSpec) -> ModulePass:
     hints = get_type_hints(cls)
     fields = {field.name.replace("_", "-"): field for field in dataclasses.fields(cls)}
     given: dict[str, Any] = {}
-    for key, values in spec.options:
+    for key, values in dict(spec.options).items():
         field = fields.get(key)
         if field is None:
             known = ", ".join(fields) or "none"

@@ -35,3 +35,9 @@ COMPILE: tuple[str, ...] = OPTIMIZE + LOWER
 
 ALIASES: dict[str, tuple[str, ...]] = {"ge-compile": COMPILE, "ge-optimize": OPTIMIZE}
 """Pipeline names that stand for a list of passes."""
+
+OTHER_NAMES: dict[str, str] = {
+    "ge-layout": "ge-simplify{only=RemoveIdentityTranspose,ComposeTransposes}",
+    "aicore-insert-sync": "aicore-sync",
+}
+"""Further names of one pass, with the options that they stand for."""

@@ -50,11 +50,13 @@ def _user_pass_hint(name: str) -> str:
 
 def names() -> list[str]:
     """All pass names and aliases, in the order of the table."""
-    return [*PASSES, *stages.ALIASES]
+    return [*PASSES, *stages.OTHER_NAMES, *stages.ALIASES]
 
 
 def one_line(name: str) -> str:
     """The first line of a pass's documentation."""
+    if name in stages.OTHER_NAMES:
+        return f"Another name of {stages.OTHER_NAMES[name]}."
     if name in stages.ALIASES:
         return (
             f"Alias of {len(stages.ALIASES[name])} passes in order, see ge-opt --describe {name}."

@@ -14,6 +14,7 @@ from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.prototype import AttrSpec
+from ge_xdsl.dialects.ge.registry import op_class, unknown_op
 from ge_xdsl.dialects.ge.shapes import shape_text
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, tensor_of
 from ge_xdsl.errors import PassError, nearest
@@ -206,6 +207,13 @@ _SHORT = {
     "i1": "BOOL",
     "bfloat16": "BF16",
 }
+
+
+def check_op_type(what: str, op_type: str) -> None:
+    """Raise ValueError for a type that no op has, with the nearest one that there is."""
+    if op_type.startswith("ge.") or op_class(op_type) is None:
+        subject, message = unknown_op(op_type)
+        raise ValueError(f"{what}: {subject} {message}")
 
 
 def dtypes_of(given: Any) -> tuple[DataType, ...]:

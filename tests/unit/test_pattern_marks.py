@@ -300,6 +300,12 @@ def test_arguments_of_the_door_are_checked() -> None:
         "ulps is 2, expected 0 or more, with constants='value'": lambda: matching(ulps=2),
         "through is 'Cast', expected a list of op types": lambda: matching(through="Cast"),
         "an entry of through is 5, expected an op type": lambda: matching(through=[5]),
+        "through: Csat is no known op, expected a GE op type, did you mean 'Cast'?": (
+            lambda: matching(through=["Identity", "Csat"])
+        ),
+        "through: ge.Cast is no known op, expected a GE op type, did you mean 'Cast'?": (
+            lambda: matching(through=["ge.Cast"])
+        ),
         "commutative is 'no', expected True or False": lambda: matching(commutative="no"),
         "matching() takes only named options, expected @matching(": lambda: matching(Holder),
     }

@@ -45,6 +45,9 @@ def samples(monkeypatch):
     monkeypatch.setattr(table, "pass_class", lambda name: known.get(name) or real(name))
 
 
+LAYOUT = ("RemoveIdentityTranspose", "ComposeTransposes")
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -76,6 +79,28 @@ def test_alias_is_the_stage_list():
     assert parse_pipeline("ge-compile") == [
         spec for text in stages.COMPILE for spec in parse_pipeline(text)
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("aicore-insert-sync", [("aicore-sync", ())]),
+        ("ge-layout", [("ge-simplify", (("only", LAYOUT),))]),
+        (
+            "ge-layout{only=RemoveIdentity}",
+            [("ge-simplify", (("only", LAYOUT), ("only", ("RemoveIdentity",))))],
+        ),
+    ],
+)
+def test_other_names(text, expected):
+    assert parse_pipeline(text) == [PassSpec(name, options) for name, options in expected]
+    assert make_passes(text)[0].name == expected[0][0]
+    assert set(text.split("{")[0].split(",")) <= set(table.names())
+
+
+def test_an_option_beside_those_of_another_name_wins():
+    assert make_passes("ge-layout{only=RemoveIdentity}")[0].only == ("RemoveIdentity",)
+    assert make_passes("ge-layout")[0].only == LAYOUT
 
 
 @pytest.mark.parametrize(

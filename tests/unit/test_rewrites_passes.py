@@ -3,10 +3,11 @@
 import pytest
 from rewrite_case import Notes, graph, random_inputs, types_of
 
-from ge_xdsl.dialects.ge.graph import main_function, verify
+from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
 from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.errors import UsageError
 from ge_xdsl.interpreters.ge import run_function
+from ge_xdsl.passes import cost_model
 from ge_xdsl.passes.pipeline import make_passes
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.rewrites import catalog
@@ -98,3 +99,48 @@ def test_rule_names_are_class_names_and_documented():
         assert rule.name == type(rule).__name__
         assert rule.root_types
         assert "->" in (type(rule).__doc__ or "")
+
+
+DENSE = """func.func @main(%x: X, %w: tensor<64x32xf16>, %b: tensor<32xf16>) -> Y {
+  %mm = ge.MatMul(%x, %w) : (X, tensor<64x32xf16>) -> Y
+  %y = ge.Add(%mm, %b) : (Y, tensor<32xf16>) -> Y
+  func.return %y : Y
+}
+"""
+
+
+def fused_with_cost_model(rows, monkeypatch=None, prices=()):
+    """The op types after `ge-fuse{cost-model=on}`, and the warnings."""
+    text = DENSE.replace("X", f"tensor<{rows}x64xf16>").replace("Y", f"tensor<{rows}x32xf16>")
+    module, session = parse_module(text, "d.mlir"), Session()
+    left = iter(prices)
+    if monkeypatch is not None:
+        monkeypatch.setattr(cost_model, "price", lambda module, chip: next(left))
+    (item,) = make_passes("ge-fuse{cost-model=on}")
+    item.apply(SessionContext(session), module)
+    return [op.op_type for op in ge_ops(module)], session.messages
+
+
+def test_a_rule_that_pays_is_kept():
+    assert fused_with_cost_model(16) == (["MatMul"], [])
+
+
+@pytest.mark.parametrize(
+    ("after", "text"), [((0, 5.5), "5.50 us"), ((1, 3.0), "3.00 us and 1 op without a kernel")]
+)
+def test_a_rule_that_does_not_pay_is_left_out(monkeypatch, after, text):
+    types, messages = fused_with_cost_model(16, monkeypatch, ((0, 4.0), after))
+    assert types == ["MatMul", "Add"]
+    assert messages == [
+        "warning: ge-fuse: rule FuseMatMulBias does not pay on Ascend910B1, 4.00 us before and "
+        f"{text} after, left out"
+    ]
+
+
+def test_a_graph_without_a_price():
+    types, messages = fused_with_cost_model("?")
+    assert types == ["MatMul"]
+    assert messages == [
+        "warning: ge-fuse: cost-model has no effect, no op of the graph has a kernel, expected "
+        "some and known shapes"
+    ]

@@ -120,6 +120,18 @@ def test_a_pass_without_a_tile(tmp_path, capsys):
     assert want in capsys.readouterr().err
 
 
+def test_a_tile_that_nothing_takes(tmp_path, capsys):
+    path = tmp_path / "r.mlir"
+    path.write_text(
+        "func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {\n"
+        "  %y = ge.Relu(%x) : (tensor<4xf16>) -> tensor<4xf16>\n"
+        "  func.return %y : tensor<4xf16>\n}\n"
+    )
+    assert opt.main([str(path), "-p", "aicore-tile{tile=16,16,16}"]) == 0
+    want = "aicore-tile has no effect, expected a matrix product or convolution without a tile"
+    assert f"warning: {want}\n" in capsys.readouterr().err
+
+
 def test_idle_options(tmp_path, capsys):
     path = tmp_path / "m.mlir"
     path.write_text(TEXT)
