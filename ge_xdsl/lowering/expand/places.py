@@ -414,8 +414,9 @@ def upsample(build: Builder, op: GeOp) -> SSAValue:
         places = np.arange(wide, dtype=np.int32).repeat(op.stride_w)
         x = build("GatherV2", x, build.array(places), [3])
     rows = build.reshape(x, [n, c, high, 1, wide * op.stride_w])
-    spread = build.spread(rows, [n, c, high, op.stride_h, wide * op.stride_w])
-    return build.like(spread, op.results[0])
+    if op.stride_h > 1:
+        rows = build("Tile", rows, [1, 1, 1, op.stride_h, 1])
+    return build.like(rows, op.results[0])
 
 
 EXPANSIONS: dict[str, Expansion] = {
