@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import json
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,7 +27,7 @@ def coverage_text(form: str) -> str:
 
 
 def coverage() -> dict[str, Any]:
-    """What is covered -> the sorted names; imports every op family."""
+    """What is covered -> the sorted names, or names and more; imports every op family."""
     from ge_xdsl.dialects.ge.prototypes import known_ops
     from ge_xdsl.dialects.ge.registry import load_all
     from ge_xdsl.importers.onnx.table import CONVERTERS
@@ -45,11 +46,19 @@ def coverage() -> dict[str, Any]:
         "op types with shape inference": sorted(n for n, c in classes.items() if c.has_infer()),
         "op types with values": sorted(n for n, c in classes.items() if c.has_evaluate()),
         "op types with a lowering to aicore": sorted(lowered_op_types()),
+        "op types left to calls, with reason": left_to_calls(set(classes), lowered_op_types()),
         "op types that importers make": sorted(made_by_importers()),
         "ONNX ops imported": sorted(CONVERTERS),
         **{name: sorted(rule.name for rule in found) for name, found in rules.items()},
         "targets": list(target_names()),
     }
+
+
+def left_to_calls(op_types: Collection[str], lowered: Collection[str]) -> dict[str, str]:
+    """Op type without a lowering -> why it runs as a whole-tensor call."""
+    from ge_xdsl.lowering.calls import CALLS
+
+    return {name: CALLS[name] for name in sorted(CALLS) if name in op_types and name not in lowered}
 
 
 @cache

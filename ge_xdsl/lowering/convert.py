@@ -27,6 +27,7 @@ from ge_xdsl.lowering import (
     split_k,
     views,
 )
+from ge_xdsl.lowering.calls import reason_of_call
 from ge_xdsl.lowering.expand import EXPANSIONS, expand_block
 from ge_xdsl.lowering.placement import place_buffers
 from ge_xdsl.lowering.sync import insert_sync
@@ -149,7 +150,8 @@ def _units(ops: Sequence[Operation], refused: Mapping[GeOp, str], chip: Target) 
             family = _family(op, chip)
             why = (family or elementwise).reason(op, chip)
             if why and op.op_type not in SILENT and not op.regions:
-                op.attributes[REASON] = StringAttr(refused.get(op, why))
+                said = refused.get(op) or reason_of_call(op.op_type, why)
+                op.attributes[REASON] = StringAttr(said)
             elif not why and family is not None:
                 units.append(family.unit(op, chip))
                 fused.update(units[-1].ops)

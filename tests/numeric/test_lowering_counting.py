@@ -91,6 +91,7 @@ CASES = {
     "Eye": [([], {"num_rows": 300, "num_columns": 400}), ([], {"num_rows": 3, "batch_shape": [2]})],
     "LinSpace": [([np.array(1.5, F32), np.array(7.0, F32), np.array(9, I32)], {})],
     "LinSpaceD": [([np.array(1.5, F32), np.array(7.0, F32), np.array(1, I32)], {})],
+    "RangeD": [([f(9)], {"start": 1.0, "limit": 5.5, "delta": 0.5})],
     "AdaCast": [([labels(65536, 3, 9, dtype=np.uint16)], {"pixel": 1000})],
     "TransArgb": [([f(2, 3, 4, 5, 6, dtype=F16) * 30], {})],
     "BlendFaceBgPartTwo": [

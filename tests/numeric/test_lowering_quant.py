@@ -41,6 +41,7 @@ WIDE = f(5, 37) * 20
 WIDE[0, :3] = np.nan, 6e4, -6e4
 ROW_OF_ZEROS = f(5, 3, 36)
 ROW_OF_ZEROS[1, 1] = 0
+CONV = {"strides": [1, 1, 1, 1], "pads": [1, 1, 1, 1], "data_format": "NCHW"}
 LOW, HIGH = np.array(-2.3, F32), np.array(4, F32)
 
 CASES = {
@@ -72,6 +73,17 @@ CASES = {
         ([codes(3, 40), LOW, HIGH], {}),
         ([codes(3, 40).astype(U8), LOW, HIGH], {}),
         ([codes(3, 40).astype(U8), LOW.reshape(1), HIGH.reshape(1)], {"mode": "SCALED"}),
+    ],
+    "QuantUpdateScatter": [
+        ([codes(2, 7, 8), ends(3, 0), f(2, 2, 8), p(8)], {"reduce": "update"}),
+        ([codes(2, 7, 8), ends(3, 0), f(2, 2, 8, dtype=BF16), p(1, dtype=BF16) * 9,
+          np.array([3], I32)], {"reduce": "update", "reciprocal_scale": True}),
+    ],
+    "ExtendConv2D": [
+        ([codes(1, 4, 9, 9), codes(5, 4, 3, 3), wholes(5) // 9, None, packed(0.1, 0.2, 3, 1, 10)],
+         {**CONV, "enable_relu0": True, "dtype0": 2, "known": ("scale0",)}),
+        ([codes(1, 4, 9, 9), codes(5, 4, 3, 3), None, None, packed(0.001)],
+         {**CONV, "dtype0": 1, "known": ("scale0",)}),
     ],
     "GroupQuant": [
         ([f(6, 9), p(3, 9), ends(2, 2, 6)], {}),

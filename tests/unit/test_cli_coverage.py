@@ -4,6 +4,7 @@ import json
 
 from ge_xdsl.cli.opt import main
 from ge_xdsl.dialects.ge.registry import op_class
+from ge_xdsl.lowering import calls as reasons
 
 
 def test_the_table_counts_the_names(capsys):
@@ -27,6 +28,18 @@ def test_the_names_are_what_they_say(capsys):
     assert "HcomSend" not in values
     assert "MatMul" in names["op types with a lowering to aicore"]
     assert "Conv" in names["ONNX ops imported"]
+
+
+def test_what_has_values_is_lowered_or_has_a_reason(capsys):
+    main(["--coverage=json"])
+    names = json.loads(capsys.readouterr().out)
+    lowered = set(names["op types with a lowering to aicore"])
+    calls = names["op types left to calls, with reason"]
+    assert set(names["op types with values"]) - lowered == set(calls)
+    assert calls["NonZero"].startswith("the shape of the result is known only once the values are")
+    assert set(calls.values()) <= {
+        value for name, value in vars(reasons).items() if name.isupper() and isinstance(value, str)
+    }
 
 
 def test_an_unknown_form_is_bad_usage(capsys):

@@ -7,7 +7,7 @@ from math import prod
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.dialects.ge.types import HALVES, DataType
+from ge_xdsl.dialects.ge.types import HALVES, DataType, numpy_dtype
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 from ge_xdsl.lowering.expand.terms import Formula, Term, formula, term
 from ge_xdsl.lowering.expand.training import number
@@ -266,6 +266,15 @@ def line(build: Builder, op: GeOp) -> SSAValue:
     return (parts[0] * start + parts[1] * stop).like(op.results[0])
 
 
+def numbers_in_line(build: Builder, op: GeOp) -> SSAValue:
+    """RangeD: start + i delta, of attributes alone"""
+    import numpy as np
+
+    x, y = op.operands[0], op.results[0]
+    found = op.get_attr("start") + np.arange(build.count(x)) * op.get_attr("delta")
+    return build.array(found.astype(numpy_dtype(build.dtype(y))), build.dtype(y))
+
+
 def _ada_cast(build: Builder, op: GeOp) -> SSAValue:
     pixel = op.get_attr("pixel")
     y = floats(build, op.operands[0]) * (1 / (pixel if pixel > 0 else 65535))
@@ -310,6 +319,7 @@ EXPANSIONS: dict[str, Expansion] = {
     **dict.fromkeys(("FillV2D", "Empty"), _spread_number),
     "Eye": eye,
     **dict.fromkeys(("LinSpace", "LinSpaceD"), line),
+    "RangeD": numbers_in_line,
     "AdaCast": _ada_cast,
     "TransArgb": trans_argb,
 }

@@ -122,6 +122,21 @@ def _dequantize(build: Builder, op: GeOp, x: Term, low: Term, high: Term) -> Ter
     return (wide + (128.0 if signed else 0.0)) * (high - low) / 255.0 + low
 
 
+def update_scatter(build: Builder, op: GeOp) -> SSAValue:
+    """QuantUpdateScatter: codes of the updates, as Scatter puts them"""
+    var, indices, updates, scales, *rest = op.operands
+    x = term(build, updates)
+    last = (len(x.shape) - 1,)
+    scale = along(term(build, build.reshape(scales, [build.count(scales)])), x, last)
+    t = x * scale if op.get_attr("reciprocal_scale") else x / scale
+    if rest:
+        zero = build.cast(build.reshape(rest[0], [build.count(rest[0])]), DataType.DT_FLOAT)
+        t = t + along(Term(build, zero), x, last)
+    dtype = build.dtype(var)
+    found = build.cast(codes(t, dtype, op.get_attr("round_mode")).value, dtype)
+    return build("Scatter", var, indices, found, reduce="update", axis=op.get_attr("axis"))
+
+
 # Scales from the data
 
 
@@ -257,6 +272,32 @@ def running_sum(build: Builder, counts: SSAValue) -> SSAValue:
     size = build.count(counts)
     wide = build.cast(counts, DataType.DT_INT32)
     return wide if size == 1 else build("CumsumD", build.reshape(wide, [size]), axis=0)
+
+
+def extended_convolution(build: Builder, op: GeOp) -> list[SSAValue]:
+    """ExtendConv2D: a convolution, then scale, Relu and codes, twice the same result"""
+    import numpy as np
+
+    x, y = op.operands[0], op.results[0]
+    shared = [n for n in CONVOLUTION if n in op.prototype.attr_by_name]
+    attrs = {name: op.get_attr(name) for name in shared}
+    found = build("Conv2DV2", x, build.slot("filter"), build.slot("bias"), **attrs)
+    letters = op.get_attr("data_format")
+    scale = build.slot("scale0")
+    t = Term(build, build.cast(found, DataType.DT_FLOAT))
+    if scale is not None:
+        words = build.known(scale, "a scale that is packed").astype(np.uint64)
+        low = (words & np.uint64(0xFFFFFFFF)).astype(np.uint32).view(np.float32)
+        along_channels = [low.size if c == "C" else 1 for c in letters]
+        t = t * Term(build, build.array(low.reshape(along_channels)))
+    t = t.call("Relu") if op.get_attr("enable_relu0") else t
+    dtype = build.dtype(y)
+    made = codes(t, dtype).like(y) if dtype in LIMITS else t.like(y)
+    return [made, build("Identity", made)]
+
+
+CONVOLUTION = ("strides", "pads", "dilations", "groups", "data_format", "offset_x", "pad_mode")
+"""The attributes that a convolution has with and without a requantisation."""
 
 
 # Behind a norm
@@ -412,5 +453,7 @@ FORMULAS: dict[str, Formula] = {
 EXPANSIONS: dict[str, Expansion] = {
     **{name: formula(call) for name, call in FORMULAS.items()},
     "AscendDequant": _ascend_dequant,
+    "QuantUpdateScatter": update_scatter,
+    "ExtendConv2D": extended_convolution,
     "MultiAddRmsNormDynamicQuant": _multi_add_rms_norm,
 }

@@ -21,11 +21,11 @@ from ge_xdsl.lowering.expand import (
     quant,
     recurrent,
     reductions,
-    running,
     rotary,
     routing,
-    training,
+    running,
     sampling,
+    training,
 )
 from ge_xdsl.lowering.expand.builder import Expansion
 
