@@ -474,8 +474,11 @@ def pad_image(image: Array, windows: Sequence[Window], width: int, least: int = 
     if is_reached and image.shape[1] == width and image.flags.c_contiguous:
         return image
     check_shape(shape, "padded input")
-    room = np.zeros(shape, np.float32)
+    room = np.empty(shape, np.float32)
     part = image[: rows - high.before, : width - wide.before]
-    to = room[high.before : high.before + part.shape[0]]
-    to[:, wide.before : wide.before + part.shape[1]] = part
+    bottom, right = high.before + part.shape[0], wide.before + part.shape[1]
+    room[: high.before] = room[bottom:] = 0
+    inner = room[high.before : bottom]
+    inner[:, : wide.before] = inner[:, right:] = 0
+    inner[:, wide.before : right] = part
     return room

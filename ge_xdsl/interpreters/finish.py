@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
-CHUNK = 1 << 15
+CHUNK = 1 << 16
 """Elements that are worked on together: long enough for a call, short enough for the cache."""
 
 Post = Callable[["Array"], None]
@@ -105,12 +105,14 @@ class Added:
 
 
 class Finish:
-    """A bias per channel and posts, for results whose rows hold `length` numbers."""
+    """A bias per channel and posts, for at most so many rows of `length` numbers."""
 
-    def __init__(self, bias: Array | None, length: int, posts: Sequence[Post | Added]) -> None:
+    def __init__(
+        self, bias: Array | None, rows: int, length: int, posts: Sequence[Post | Added]
+    ) -> None:
         import numpy as np
 
-        self.rows = max(1, CHUNK // length)
+        self.rows = max(1, min(CHUNK // length, rows))
         """The rows to work on together."""
         self.posts = posts
         self.bias = None
@@ -119,13 +121,19 @@ class Finish:
 
     def run(self, part: Array, others: Sequence[Array]) -> None:
         """Work on part [rows, ...], contiguous like the others, which have its shape."""
+        if len(part) <= self.rows:
+            self._few(part, others)
+            return
         for first in range(0, len(part), self.rows):
             some = slice(first, first + self.rows)
-            y = part[some].reshape(-1)
-            if self.bias is not None:
-                y += self.bias if len(y) == len(self.bias) else self.bias[: len(y)]
-            for post in self.posts:
-                if isinstance(post, Added):
-                    y += others[post.place][some].reshape(-1)
-                else:
-                    post(y)
+            self._few(part[some], [array[some] for array in others])
+
+    def _few(self, part: Array, others: Sequence[Array]) -> None:
+        y = part.reshape(-1)
+        if self.bias is not None:
+            y += self.bias[: len(y)]
+        for post in self.posts:
+            if isinstance(post, Added):
+                y += others[post.place].reshape(-1)
+            else:
+                post(y)

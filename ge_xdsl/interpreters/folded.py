@@ -112,7 +112,7 @@ class ActivationStep(JoinedStep):
             return (self.apart(arrays),)
         y = x.copy(order="K")
         flat: Array = y.ravel(order="K")  # a view: a copy in this order leaves no gaps
-        Finish(None, 1, self.posts).run(flat, ())
+        Finish(None, flat.size, 1, self.posts).run(flat, ())
         return (y,)
 
     def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
@@ -240,7 +240,7 @@ class FoldedStep(JoinedStep):
             return None
         bias = None if self.shift is None else self.shift.astype(np.float32)
         counts = (windows[0].count, windows[1].count, weight.shape[0])
-        return Plan(kernel, counts, Finish(bias, counts[1] * counts[2], self.posts))
+        return Plan(kernel, counts, Finish(bias, counts[0], counts[1] * counts[2], self.posts))
 
 
 class Plan:
@@ -258,17 +258,25 @@ class Plan:
         y = _channels_last_room((x.shape[0], *self.counts))
         places = channels_first(x, step.conv.data_format).transpose(0, 2, 3, 1)
         images = y.transpose(0, 2, 3, 1)
-        added = step.laid_out(others)
+        added = step.laid_out(others) if others else ()
         if any(array.shape != images.shape for array in added):
             return None
-        for number, image in enumerate(images):
-            compute = self.kernel.on(places[number])
-            for first in range(0, len(image), self.kernel.step):
-                part = image[first : first + self.kernel.step]
-                compute(first, first + len(part), part)
-                rows = [array[number, first : first + len(part)] for array in added]
-                self.finish.run(part, rows)
+        for number in range(len(images)):
+            self._image(places[number], images[number], [array[number] for array in added])
         return y
+
+    def _image(self, image: Array, y: Array, added: Sequence[Array]) -> None:
+        """The results y [rows, columns, channels] for one image."""
+        compute, step = self.kernel.on(image), self.kernel.step
+        rows = len(y)
+        if step >= rows:
+            compute(0, rows, y)
+            self.finish.run(y, added)
+            return
+        for first in range(0, rows, step):
+            last = min(first + step, rows)
+            compute(first, last, y[first:last])
+            self.finish.run(y[first:last], [array[first:last] for array in added])
 
 
 def _channels_last_room(shape: Sequence[int]) -> Array:

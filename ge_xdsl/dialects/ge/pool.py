@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, ClassVar
 
 from xdsl.utils.exceptions import VerifyException
@@ -307,4 +308,13 @@ class GlobalAveragePoolOp(GeOp):
         return with_layout(x, x.dtype, x.shape[:2] + (1,) * (len(x.shape) - 2))
 
     def evaluate(self, x: Array) -> Array:
-        return x.mean(axis=tuple(range(2, x.ndim)), keepdims=True, dtype=x.dtype)
+        import numpy as np
+
+        axes = tuple(range(2, x.ndim))
+        if x.dtype.kind != "f" or x.itemsize < 4:
+            return x.mean(axis=axes, keepdims=True, dtype=x.dtype)
+        total: Array = np.add.reduce(
+            x, axis=axes, keepdims=True
+        )  # what `mean` does, without its checks
+        total /= prod(x.shape[2:])
+        return total
