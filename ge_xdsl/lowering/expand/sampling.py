@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import product
+from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 EXACT = 1 << 24
 """Whole numbers that f32 holds."""
+FEW_VALUES = 1 << 20
+"""Values up to which a sum over taps by rows beats one slice of weights for each tap."""
 CUBIC = -0.75
 """The a of bicubic sampling."""
 
@@ -40,46 +42,78 @@ class Pixels:
         turned = build.transpose(flat, [0, 2, 1])
         self.table = build.reshape(turned, [n * prod(sizes), c])
 
-    def read(self, indices: Sequence[Term], image: Term | None = None) -> SSAValue:
-        """[points, C] at whole positions in range; `image` tells whose, else points are dealt."""
-        place = indices[0]
-        for index, size in zip(indices[1:], self.sizes[1:], strict=True):
-            place = place * size + index
-        build = self.build
-        number = build.cast(place.value, DataType.DT_INT32)
-        if image is not None:
-            whole = build.cast((image * prod(self.sizes)).value, DataType.DT_INT32)
-            number = build("Add", number, whole)
-        elif self.images > 1:
-            starts = [[i * prod(self.sizes)] for i in range(self.images)]
-            rows = build.reshape(number, [self.images, build.count(number) // self.images])
-            number = build("Add", rows, build.const(starts, DataType.DT_INT32))
-        flat = build.reshape(number, [build.count(number)])
-        return build("GatherV2", self.table, flat, [0])
-
     def weighted(
-        self, taps: Sequence[tuple[Sequence[Term], Term]], image: Term | None = None
+        self, lines: Sequence[Line], image: Term | None = None, factor: Term | None = None
     ) -> Term:
-        """The sum of pixels at whole positions times weights, [points, C] in f32."""
+        """[points, C] in f32: the sum of pixels times their weights, at all pairs of taps.
+
+        `image` tells whose pixels a point reads, else points are dealt; its weights are times
+        `factor`.
+        """
         build = self.build
+        taps = prod(line.index.shape[0] for line in lines)
+        points = lines[0].index.shape[1]
+        place = _combined(lines, [line.index for line in lines], self.sizes)
+        weight = _combined(lines, [line.weight for line in lines], None).reshape([taps, points])
+        if factor is not None:
+            weight = weight * factor.reshape([1, points])
+        number = self._numbered(place.reshape([taps, points]), image)
+        rows = build("GatherV2", self.table, number, [0])
+        if points * self.channels < FEW_VALUES:
+            wide = Term(build, build.reshape(build.wide(rows), [taps, points, self.channels]))
+            found = wide * weight.reshape([taps, points, 1])
+            return (
+                found.reshape([taps, points * self.channels])
+                .sum([0])
+                .reshape([points, self.channels])
+            )
         total: Term | None = None
-        for indices, weight in taps:
-            found = Term(build, build.wide(self.read(indices, image)))
-            part = found * weight.reshape([build.count(weight.value), 1])
-            total = part if total is None else total + part
+        for tap in range(taps):
+            part = Term(build, build.wide(build.slice(rows, 0, tap * points, points)))
+            each = Term(build, build.slice(weight.value, 0, tap, 1)).reshape([points, 1])
+            total = part * each if total is None else total + part * each
         assert total is not None
         return total
 
-    def inside(self, indices: Sequence[Term]) -> tuple[list[Term], Term | None]:
-        """Positions moved into range, and where they were in it (of 1 and 0)."""
-        kept: Term | None = None
-        found: list[Term] = []
-        for index, size in zip(indices, self.sizes, strict=True):
-            moved = index.clip(0.0, float(size - 1))
-            same = index.same(moved)
-            kept = same if kept is None else kept.both(same)
-            found.append(moved)
-        return found, kept
+    def _numbered(self, place: Term, image: Term | None) -> SSAValue:
+        """Rows of the table, from places in an image [taps, points]."""
+        build = self.build
+        taps, points = place.shape
+        number = build.cast(place.value, DataType.DT_INT32)
+        if image is not None:
+            whole = build.cast((image * prod(self.sizes)).value, DataType.DT_INT32)
+            number = build("Add", number, build.reshape(whole, [1, points]))
+        elif self.images > 1:
+            starts = [[[i * prod(self.sizes)] for i in range(self.images)]]
+            split = build.reshape(number, [taps, self.images, points // self.images])
+            number = build("Add", split, build.const(starts, DataType.DT_INT32))
+        return build.reshape(number, [taps * points])
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """[taps, points] along one dimension: whole positions in range, and weights."""
+
+    index: Term
+    weight: Term
+
+
+def _combined(lines: Sequence[Line], values: Sequence[Term], sizes: Sequence[int] | None) -> Term:
+    """[taps, ..., points]: places in a plane of `sizes`, or products of weights."""
+    found: Term | None = None
+    for i, value in enumerate(values):
+        taps, points = value.shape
+        shape = [1] * len(lines)
+        shape[i] = taps
+        wide = value.reshape([*shape, points])
+        if found is None:
+            found = wide
+        elif sizes is None:
+            found = found * wide
+        else:
+            found = found * float(sizes[i]) + wide
+    assert found is not None
+    return found
 
 
 def _finite(position: Term, size: int) -> Term:
@@ -88,72 +122,46 @@ def _finite(position: Term, size: int) -> Term:
     return known.clip(-2.0, float(size + 1))
 
 
-Taps = list[tuple[Sequence[Term], Term]]
+def _steps(build: Builder, *numbers: float) -> Term:
+    """A column of numbers, one for each tap."""
+    return Term(build, build.const([[n] for n in numbers], DataType.DT_FLOAT))
 
 
-def linear_taps(pixels: Pixels, positions: Sequence[Term]) -> Taps:
-    """The neighbours of positions and their weights, 0 for those outside."""
-    places = [_finite(p, size) for p, size in zip(positions, pixels.sizes, strict=True)]
-    lows = [place.call("Floor") for place in places]
-    parts = [place - low for place, low in zip(places, lows, strict=True)]
-    rests = [1 - part for part in parts]
-    found: Taps = []
-    for corner in product((0, 1), repeat=len(places)):
-        weight: Term | None = None
-        for step, part, rest in zip(corner, parts, rests, strict=True):
-            factor = part if step else rest
-            weight = factor if weight is None else weight * factor
-        indices = [low + step if step else low for low, step in zip(lows, corner, strict=True)]
-        found.append(_kept(pixels, indices, weight))
-    return found
+def _kept(index: Term, weight: Term | float, size: int) -> Line:
+    """Positions moved into range, of no weight where they were outside."""
+    moved = index.clip(0.0, float(size - 1))
+    inside = index.same(moved)
+    if not isinstance(weight, Term):
+        build = index.build
+        ones = build.spread(build.const([[weight]], DataType.DT_FLOAT), index.shape)
+        weight = Term(build, ones)
+    return Line(moved, inside.pick(weight, 0.0))
 
 
-def _kept(pixels: Pixels, indices: Sequence[Term], weight: Term | None) -> tuple[list[Term], Term]:
-    """A tap with positions in range, of no weight when it was outside."""
-    moved, kept = pixels.inside(indices)
-    assert kept is not None
-    return moved, kept.pick(1.0 if weight is None else weight, 0.0)
+def linear_line(position: Term, size: int) -> Line:
+    """The two neighbours of positions [1, points]."""
+    place = _finite(position, size)
+    low = place.call("Floor")
+    index = low + _steps(place.build, 0, 1)
+    weight = (_steps(place.build, 1, 0) - (place - low)).abs()
+    return _kept(index, weight, size)
 
 
-def nearest_taps(pixels: Pixels, positions: Sequence[Term]) -> Taps:
+def nearest_line(position: Term, size: int) -> Line:
     """The element whose centre is nearest, the even one of two."""
-    pairs = zip(positions, pixels.sizes, strict=True)
-    whole = [_finite(p, size).call("Rint") for p, size in pairs]
-    moved, kept = pixels.inside(whole)
-    assert kept is not None
-    ones = Term(pixels.build, pixels.build.spread(
-        pixels.build.const([1.0], DataType.DT_FLOAT), kept.shape
-    ))  # fmt: skip
-    return [(moved, kept.pick(ones, 0.0))]
+    return _kept(_finite(position, size).call("Rint"), 1.0, size)
 
 
-def cubic_taps(pixels: Pixels, positions: Sequence[Term], padding: str, align: bool) -> Taps:
-    """The 16 neighbours, each padded by itself."""
-    places = [p.same(p).pick(p, -2.0) for p in positions]
-    lows = [place.call("Floor") for place in places]
-    weights = [_cubic_weights(p - low) for p, low in zip(places, lows, strict=True)]
-    found: Taps = []
-    for taps in product(range(4), repeat=len(places)):
-        indices: list[Term] = []
-        weight: Term | None = None
-        for tap, low, size, factors in zip(taps, lows, pixels.sizes, weights, strict=True):
-            moved = padded_position(low + (tap - 1), size, padding, align)
-            indices.append(_finite(moved, size))
-            weight = factors[tap] if weight is None else weight * factors[tap]
-        found.append(_kept(pixels, indices, weight))
-    return found
-
-
-def _cubic_weights(part: Term) -> list[Term]:
-    """Weights of the elements at -1, 0, 1 and 2 for a position between 0 and 1 [Keys 1981]."""
-
-    def near(x: Term) -> Term:
-        return ((x * (CUBIC + 2) - (CUBIC + 3)) * x) * x + 1
-
-    def far(x: Term) -> Term:
-        return ((x * CUBIC - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
-
-    return [far(part + 1), near(part), near(1 - part), far(2 - part)]
+def cubic_line(position: Term, size: int, padding: str, align: bool) -> Line:
+    """The four neighbours, each padded by itself, by the kernel of Keys [1981]."""
+    place = position.same(position).pick(position, -2.0)
+    low = place.call("Floor")
+    offsets = _steps(place.build, -1, 0, 1, 2)
+    index = _finite(padded_position(low + offsets, size, padding, align), size)
+    x = (offsets - (place - low)).abs()
+    near = ((x * (CUBIC + 2) - (CUBIC + 3)) * x) * x + 1
+    far = ((x * CUBIC - 5 * CUBIC) * x + 8 * CUBIC) * x - 4 * CUBIC
+    return _kept(index, (x <= 1.0).pick(near, far), size)
 
 
 def padded_position(position: Term, size: int, padding: str, align: bool) -> Term:
@@ -192,18 +200,16 @@ def grid_sample(build: Builder, op: GeOp) -> SSAValue:
     points = build.count(grid) // rank
     lines = build.transpose(build.reshape(build.wide(grid), [points, rank]), [1, 0])
     align, padding = op.align_corners, op.padding_mode
-    positions: list[Term] = []
+    found: list[Line] = []
     for i, size in enumerate(pixels.sizes):
-        part = build.reshape(build.slice(lines, 0, rank - 1 - i, 1), [points])
-        positions.append(_unnormalized(Term(build, part), size, align))
-    if op.interpolation_mode == "bicubic":
-        taps = cubic_taps(pixels, positions, padding, align)
-    else:
-        pairs = zip(positions, pixels.sizes, strict=True)
-        moved = [padded_position(p, size, padding, align) for p, size in pairs]
-        nearest = op.interpolation_mode == "nearest"
-        taps = nearest_taps(pixels, moved) if nearest else linear_taps(pixels, moved)
-    return _as_planes(build, pixels, pixels.weighted(taps), op.results[0])
+        part = build.slice(lines, 0, rank - 1 - i, 1)
+        position = _unnormalized(Term(build, part), size, align)
+        if op.interpolation_mode == "bicubic":
+            found.append(cubic_line(position, size, padding, align))
+            continue
+        call = nearest_line if op.interpolation_mode == "nearest" else linear_line
+        found.append(call(padded_position(position, size, padding, align), size))
+    return _as_planes(build, pixels, pixels.weighted(found), op.results[0])
 
 
 def _unnormalized(grid: Term, size: int, align: bool) -> Term:
@@ -276,15 +282,13 @@ def roi_align(build: Builder, op: GeOp) -> SSAValue:
     samples = op.sample_num
     shape = (samples, samples, count, *bins)
     spreads = [(samples, 1, count, bins[0], 1), (1, samples, count, 1, bins[1])]
-    positions: list[Term] = []
+    found_lines: list[Line] = []
     kept: list[Term] = []
-    for (place, near), spread in zip(lines, spreads, strict=True):
-        positions.append(_wide(build, place, spread, shape))
+    for (place, near), spread, size in zip(lines, spreads, pixels.sizes, strict=True):
+        found_lines.append(linear_line(_wide(build, place, spread, shape), size))
         kept.append(_wide(build, near, spread, shape))
     images = _wide(build, image, (1, 1, count, 1, 1), shape)
-    near = kept[0] * kept[1]
-    taps = [(indices, weight * near) for indices, weight in linear_taps(pixels, positions)]
-    found = pixels.weighted(taps, images)
+    found = pixels.weighted(found_lines, images, kept[0] * kept[1])
     found = found.reshape([samples * samples, count * prod(bins) * pixels.channels])
     mean = found.sum([0]) * (1 / samples**2)
     rows = build.reshape(build.cast(mean.value, build.dtype(op.results[0])),
@@ -295,7 +299,7 @@ def roi_align(build: Builder, op: GeOp) -> SSAValue:
 def _wide(build: Builder, line: Term, shape: Sequence[int], wanted: Sequence[int]) -> Term:
     """A value spread over samples, regions and bins, in one dimension."""
     full = build.spread(build.reshape(line.value, shape), wanted)
-    return Term(build, build.reshape(full, [prod(wanted)]))
+    return Term(build, build.reshape(full, [1, prod(wanted)]))
 
 
 def _roi_line(op: ROIAlignOp, first: Term, last: Term, count: int, size: int) -> tuple[Term, Term]:
@@ -355,8 +359,11 @@ def _deformed(
         part + Term(build, build.array(line.reshape(1, points).astype(np.float32)))
         for part, line in zip((down, right), base, strict=True)
     )
-    taps = [(indices, w * mask) for indices, w in linear_taps(pixels, (rows, columns))]
-    found = pixels.weighted(taps)
+    lines = [
+        linear_line(position.reshape([1, n * groups * points]), size)
+        for position, size in zip((rows, columns), (high, wide), strict=True)
+    ]
+    found = pixels.weighted(lines, None, mask)
     return found.reshape([n, groups, oh, ow, kh, kw, c // groups]), oh, ow
 
 
