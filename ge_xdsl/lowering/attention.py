@@ -12,7 +12,7 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.flash import LONGEST, flash_kernel
 from ge_xdsl.lowering.online import Flash
 from ge_xdsl.lowering.placement import place_kernel
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.targets.target import Target
 
@@ -30,7 +30,7 @@ def reason(op: GeOp, target: Target) -> str:
         return f"no mixed kernels for {target.name}"
     used = [*op.operands, *op.results[:2], op.results[3]]
     if any(static_tensor(value) is None for value in used):
-        return "no lowering for a shape that is empty or not static"
+        return unshaped(*used)
     found = _flash_of(op)
     if isinstance(found, str):
         return found

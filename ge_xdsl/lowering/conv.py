@@ -34,7 +34,7 @@ from ge_xdsl.lowering.matmul import FACTORS, Body, Product, alloc, matmul_kernel
 from ge_xdsl.lowering.matmul import shape_of as product_shape
 from ge_xdsl.lowering.movement import Copy, Movement, Side, contiguous, movement_kernel
 from ge_xdsl.lowering.taps import Taps, taps_kernel
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
 from ge_xdsl.lowering.tile_price import cores_of
 from ge_xdsl.lowering.tile_search import best_tiling
@@ -126,7 +126,7 @@ def reason(op: GeOp, target: Target) -> str:
     for value in (*op.operands, *op.results):
         tensor = static_tensor(value)
         if tensor is None:
-            return "no lowering for a shape that is empty or not static"
+            return unshaped(value)
         if element_of(tensor.dtype) not in FACTORS:
             return f"no lowering for element type {tensor.dtype.name}"
     conv = conv_of(op, False)

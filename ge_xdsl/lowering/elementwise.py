@@ -24,7 +24,7 @@ from ge_xdsl.lowering.buffers import Program, Value
 from ge_xdsl.lowering.emitter import Emitter, Operand, cast_to, spread
 from ge_xdsl.lowering.recipes import DATA_OPERANDS, RECIPES, decline, emit_op
 from ge_xdsl.lowering.rows import Rows
-from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor
+from ge_xdsl.lowering.tensors import element_of, merged_shape, static_tensor, unshaped
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.lowering.vector_kernel import Chain, plan, vector_kernel
 from ge_xdsl.lowering.windows import Windows, windows_of
@@ -50,7 +50,7 @@ def reason(op: GeOp, target: Target) -> str:
     for value in (*data_operands(op), *op.results):
         tensor = static_tensor(value)
         if tensor is None:
-            return "no lowering for a shape that is empty or not static"
+            return unshaped(value)
         if not element_of(tensor.dtype):
             return f"no lowering for element type {tensor.dtype.name}"
         elements.append(element_of(tensor.dtype))

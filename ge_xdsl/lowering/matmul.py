@@ -26,7 +26,7 @@ from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import Tensor, tensor_of
 from ge_xdsl.lowering.drain import Way, drain_through_ub, refused, without_table
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tile_choice import Choice, check_choice, chosen
 from ge_xdsl.lowering.tile_price import cores_of, strip_of
 from ge_xdsl.lowering.tile_search import best_tiling
@@ -86,7 +86,7 @@ def reason(op: GeOp, target: Target) -> str:
     for value in (*op.operands, *op.results):
         tensor = static_tensor(value)
         if tensor is None:
-            return "no lowering for a shape that is empty or not static"
+            return unshaped(value)
         if not codes and element_of(tensor.dtype) not in FACTORS:
             return f"no lowering for element type {tensor.dtype.name}"
     why = refused(element_of(tensor_of(op.operands[0].type).dtype), target)

@@ -18,7 +18,7 @@ from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.gather import gather_reason, gather_unit, shared_gather
 from ge_xdsl.lowering.matmul import alloc
 from ge_xdsl.lowering.movement import Copy, Ints, Movement, Side, contiguous, movement_kernel
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tiling import BUFFERS, Slot, vector_tiling
 from ge_xdsl.lowering.unit import Placer, Unit, launch_unit
 from ge_xdsl.targets.target import Target
@@ -45,7 +45,7 @@ def reason(op: GeOp, target: Target) -> str:
     for value in moved:
         tensor = static_tensor(value)
         if tensor is None:
-            return "no lowering for a shape that is empty or not static"
+            return unshaped(value)
         if not element_of(tensor.dtype):
             return f"no lowering for element type {tensor.dtype.name}"
     if op.op_type == "GatherV2":
@@ -253,7 +253,7 @@ def _gather_reason(op: GeOp, target: Target) -> str:
     if element_of(tensor_of(op.operands[1].type).dtype) not in ("i32", "i64"):
         return "no lowering for indices of this element type"
     if static_tensor(op.operands[1]) is None:
-        return "no lowering for a shape that is empty or not static"
+        return unshaped(op.operands[1])
     return gather_reason(op, target) if place else ""
 
 

@@ -11,7 +11,7 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.conv import geometry_of
 from ge_xdsl.lowering.recipes_math import FLOATS
 from ge_xdsl.lowering.taps import Taps, taps_kernel
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.targets.target import Target
 
@@ -32,7 +32,7 @@ def reason(op: GeOp, target: Target) -> str:
         return f"no vector kernels for {target.name}"
     x, y = static_tensor(op.operands[0]), static_tensor(op.results[0])
     if x is None or y is None:
-        return "no lowering for a shape that is empty or not static"
+        return unshaped(op.operands[0], op.results[0])
     if element_of(x.dtype) not in FLOATS:
         return f"no lowering for element type {x.dtype.name}"
     if op.data_format != "NCHW":

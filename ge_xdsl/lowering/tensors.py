@@ -25,6 +25,16 @@ def static_tensor(value: SSAValue) -> Tensor | None:
     return tensor if tensor.size() else None
 
 
+UNKNOWN = "no lowering for an unknown shape, expected --shape NAME=1x3x224x224 for the inputs"
+EMPTY = "no lowering for a tensor without elements"
+
+
+def unshaped(*values: SSAValue) -> str:
+    """Why values whose shape is not known, or that have no elements, have no kernel."""
+    known = all(tensor_of(value.type).is_static for value in values)
+    return EMPTY if known else UNKNOWN
+
+
 def merged_shape(
     shape: Sequence[int], operands: Sequence[Sequence[int]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:

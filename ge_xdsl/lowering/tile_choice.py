@@ -8,7 +8,7 @@ the product are cut to it. What is left open (depth and buffers in L1, order) is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, i64
@@ -18,14 +18,14 @@ from ge_xdsl.dialects.aicore.types import padded
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError, UsageError
-from ge_xdsl.lowering.tile_price import SPACES, ProductShape, needs, overfull
+from ge_xdsl.lowering.tile_price import ProductShape, needs, overfull
 from ge_xdsl.lowering.tiling import BLOCK, MatmulTiling
 from ge_xdsl.targets.target import Target
 
 TILE = "aicore.tile"
 """Attribute of a matrix product or convolution: its tile."""
-LIMIT = 4080
-"""The largest multiple of 16 that one mmad takes."""
+LIMIT = 1 << 20
+"""The largest size of a tile that is looked at; what fits a chip is smaller by far."""
 
 Choice: TypeAlias = tuple[int, int, int]
 """M, N, K."""
@@ -36,7 +36,7 @@ def choice_of(numbers: Sequence[int]) -> Choice:
     text = ",".join(str(number) for number in numbers)
     if len(numbers) != 3 or any(n % BLOCK or not 0 < n <= LIMIT for n in numbers):
         raise UsageError(
-            f"tile is '{text}', expected M,N,K, multiples of {BLOCK} from {BLOCK} to {LIMIT}"
+            f"tile is '{text}', expected M,N,K, multiples of {BLOCK} such as 128,256,64"
         )
     return numbers[0], numbers[1], numbers[2]
 
@@ -54,7 +54,7 @@ def parse_choice(text: str) -> Choice:
     words = text.split(",")
     if not all(word.strip().isdecimal() and len(word.strip()) < 9 for word in words):
         raise UsageError(
-            f"tile is '{text}', expected M,N,K, multiples of {BLOCK} from {BLOCK} to {LIMIT}"
+            f"tile is '{text}', expected M,N,K, multiples of {BLOCK} such as 128,256,64"
         )
     return choice_of([int(word) for word in words])
 
@@ -102,14 +102,13 @@ def check_choice(op: GeOp, choice: Choice | None, shape: ProductShape, target: T
         return
     found = needs(shape, _smallest(cut(choice, shape), shape))
     parts: list[str] = []
-    for space in SPACES:
+    for space in overfull(found, target):
         mine = [need for need in found if need.space == space]
+        names = " + ".join(str(need) for need in mine)
         size = sum(need.total for need in mine)
-        if mine:
-            names = " + ".join(str(need) for need in mine)
-            parts.append(f"{size} of {target.capacity(space)} bytes of {space} ({names})")
+        parts.append(f"{size} of {target.capacity(space)} bytes of {space} ({names})")
     fits = fitting(choice, shape, target)
-    instead = f", as with tile {','.join(map(str, fits))}" if fits else ""
+    instead = f": {','.join(map(str, fits))} is the largest that fits" if fits else ""
     raise CompileError(
         f"tile {','.join(map(str, choice))} takes {', '.join(parts)}, "
         f"expected no more than {target.name} has{instead}",
@@ -119,20 +118,37 @@ def check_choice(op: GeOp, choice: Choice | None, shape: ProductShape, target: T
 
 
 def fitting(choice: Choice, shape: ProductShape, target: Target) -> Choice | None:
-    """A tile that fits, halved from this one where its buffers are too large; None if none does."""
-    tile = list(cut(choice, shape))
-    while True:
-        over = overfull(needs(shape, _smallest((tile[0], tile[1], tile[2]), shape)), target)
-        if not over:
-            return tile[0], tile[1], tile[2]
-        wide = [1, 0] if tile[1] >= tile[0] else [0, 1]
-        dims = {"l0a": [2, 0], "l0b": [2, 1], "l0c": wide, "bt": [1], "l1": [2, *wide]}[over[0]]
-        if over[0] == "l1" and shape.by_channels:
-            dims = wide  # L1 holds whole channel blocks, whatever k0 is
-        dim = next((dim for dim in dims if tile[dim] > BLOCK), None)
-        if dim is None:
-            return None
-        tile[dim] = padded(tile[dim] // 2, BLOCK)
+    """The largest tile that fits and is no larger than this one; None if there is none.
+
+    The one with the most elements of y, then with the longest k, then the most square one.
+    """
+    rows, cols, depth = cut(choice, shape)
+    best: Choice | None = None
+    for m in range(BLOCK, rows + 1, BLOCK):
+        n = _most(cols, lambda n, m=m: _fits((m, n, BLOCK), shape, target))
+        if not n:
+            break
+        if best is None or m * n >= best[0] * best[1]:
+            k = _most(depth, lambda k, m=m, n=n: _fits((m, n, k), shape, target))
+            best = max(best or (0, 0, 0), (m, n, k), key=_larger)
+    return best
+
+
+def _larger(tile: Choice) -> tuple[int, int, int, int]:
+    m, n, k = tile
+    return m * n, k, min(m, n), n
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """The largest multiple of a block up to `limit` that fits, 0 when none does.
+
+    What is smaller than one that fits does, too.
+    """
+    low, high = 0, limit // BLOCK
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle * BLOCK) else (low, middle - 1)
+    return low * BLOCK
 
 
 def _fits(choice: Choice, shape: ProductShape, target: Target) -> bool:

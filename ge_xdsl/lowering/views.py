@@ -5,7 +5,7 @@ from __future__ import annotations
 from xdsl.ir import SSAValue
 
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.lowering.tensors import static_tensor
+from ge_xdsl.lowering.tensors import static_tensor, unshaped
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.targets.target import Target
 
@@ -23,7 +23,7 @@ def reason(op: GeOp, target: Target) -> str:
     """Why an op is no view, '' when it is one."""
     x, y = static_tensor(op.operands[0]), static_tensor(op.results[0])
     if x is None or y is None:
-        return "no lowering for a shape that is empty or not static"
+        return unshaped(op.operands[0], op.results[0])
     return ""
 
 

@@ -1,5 +1,7 @@
 """Tiles that users choose: what is one, what fits, what the error says, what kernels have them."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,7 +14,7 @@ from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.lowering.tile_choice import choice, cut, fitting
 from ge_xdsl.lowering.tile_price import needs, overfull
 from ge_xdsl.lowering.tile_search import best_tiling, with_tile
-from ge_xdsl.lowering.tiling import MatmulShape
+from ge_xdsl.lowering.tiling import MatmulShape, MatmulTiling
 from ge_xdsl.targets import target
 
 B1 = target("Ascend910B1")
@@ -21,13 +23,13 @@ TEXT = """func.func @main(%x : tensor<96x80xf16>, %w : tensor<80x112xf16>) -> te
   func.return %fc : tensor<96x112xf16>
 }"""
 WRONG = [
-    ("", "tile is '', expected M,N,K, multiples of 16 from 16 to 4080"),
+    ("", "tile is '', expected M,N,K, multiples of 16 such as 128,256,64"),
     ("64,64", "tile is '64,64', expected M,N,K"),
     ("64,64,64,64", "tile is '64,64,64,64', expected M,N,K"),
     ("64,-64,64", "tile is '64,-64,64', expected M,N,K"),
     ("64,60,64", "tile is '64,60,64', expected M,N,K"),
     ("64,64,0", "tile is '64,64,0', expected M,N,K"),
-    ("64,64,4096", "tile is '64,64,4096', expected M,N,K"),
+    ("64,64,1048592", "tile is '64,64,1048592', expected M,N,K"),
     ("64,64,9999999999999", "tile is '64,64,9999999999999', expected M,N,K"),
     ("²,64,64", "tile is '²,64,64', expected M,N,K"),
 ]
@@ -43,7 +45,7 @@ def test_what_is_no_tile(text, why):
 def test_numbers_and_text():
     assert choice("128, 256,64") == choice((128, 256, 64)) == choice([128, 256, 64])
     assert choice(None) is None
-    with pytest.raises(UsageError, match="tile is '16,16', expected M,N,K, multiples of 16 from"):
+    with pytest.raises(UsageError, match="tile is '16,16', expected M,N,K, multiples of 16 such"):
         choice((16, 16))
 
 
@@ -61,6 +63,40 @@ def test_a_tile_that_is_named_instead_fits(tile, m, n, k, size, bias):
     for tiling in with_tile(shape, found, B1):
         assert (tiling.m, tiling.n, tiling.k0) == found
         assert not overfull(needs(shape, tiling), B1)
+
+
+@pytest.mark.parametrize("tile", [(128, 128, 128), (96, 48, 64), (16, 128, 128)])
+@pytest.mark.parametrize("size", [2, 4])
+def test_no_larger_tile_fits_than_the_one_that_is_named(tile, size):
+    small = B1.variant("Small", "SETTLED", l0a=4096, l0b=8192, l0c=16384, l1=24576, l1_reserved=0)
+    shape = MatmulShape(1, 300, 300, 300, size, size, True)
+    found = fitting(tile, shape, small)
+    every = [range(16, extent + 1, 16) for extent in tile]
+    fits = [t for t in product(*every) if not overfull(needs(shape, _smallest(t)), small)]
+    assert found in fits
+    assert max((m * n, k, min(m, n)) for m, n, k in fits) == (
+        found[0] * found[1],
+        found[2],
+        min(found[:2]),
+    )
+
+
+def _smallest(tile):
+    m, n, k = tile
+    return MatmulTiling(m, n, k, k, 1, 1, 1, 1)
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B1", "Ascend910A", "Ascend310P3", "Ascend950PR_958x"])
+def test_a_tile_that_does_not_fit_is_told_with_bytes_limits_and_what_fits(chip):
+    text = TEXT.replace("96x", "4000x").replace("x112x", "x4000x").replace("80x", "640x")
+    with pytest.raises(CompileError) as caught:
+        gx.lower(parse_module(text.replace("x80x", "x640x")), chip, tile="4096,4096,4096")
+    room = target(chip).l0c
+    sums, fits = 4000 * 4000 * 4, {131072: "128,256,128", 262144: "256,256,128"}[room]
+    message = str(caught.value)
+    assert f"ge.MatMul 'fc': tile 4096,4096,4096 takes {4000 * 640 * 2} of 65536 bytes" in message
+    assert f"{sums} of {room} bytes of l0c (c {sums})" in message
+    assert message.endswith(f"than {chip} has: {fits} is the largest that fits")
 
 
 def test_nothing_fits_a_chip_without_memory():
@@ -90,7 +126,7 @@ def test_the_door(tile):
 
 
 def test_a_door_that_is_told_nonsense():
-    with pytest.raises(UsageError, match="tile is '1,2,3', expected M,N,K, multiples of 16 from"):
+    with pytest.raises(UsageError, match="tile is '1,2,3', expected M,N,K, multiples of 16 such"):
         gx.lower(parse_module(TEXT), tile=(1, 2, 3))
 
 

@@ -16,7 +16,7 @@ from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.expand.builder import Builder, Expansion, NotExpandedError
 from ge_xdsl.lowering.expand.table import EXPANSIONS
-from ge_xdsl.lowering.tensors import element_of
+from ge_xdsl.lowering.tensors import element_of, unshaped
 
 NO_KERNEL = "no lowering"
 """The reason of an op that never has a kernel of its own: that of its expansion tells more."""
@@ -127,7 +127,7 @@ def _values(build: Builder, op: GeOp) -> Sequence[SSAValue]:
         if tensor.size() == 0 and value in op.results and not list(value.uses):
             continue
         if not tensor.size():
-            raise NotExpandedError("no lowering for a shape that is empty or not static")
+            raise NotExpandedError(unshaped(value))
         if not element_of(tensor.dtype):
             raise NotExpandedError(f"no lowering for element type {tensor.dtype.name}")
     found = EXPANSIONS[op.op_type](build, op)
@@ -144,7 +144,7 @@ def _folded(build: Builder, op: GeOp) -> list[SSAValue]:
         known = constant_of(value)
         if known is None:
             if not tensor.is_static:
-                raise NotExpandedError("no lowering for a shape that is empty or not static")
+                raise NotExpandedError(unshaped(value))
             known = np.broadcast_to(np.int64(0), tensor.shape or ())
         arrays.append(known)
     found = op.execute(arrays)  # pyright: ignore[reportArgumentType]
