@@ -85,7 +85,7 @@ class UsageError(Exception):
 
 def counted(count: int, word: str) -> str:
     """A number and a noun: `1 graph`, `2 graphs`, `2 passes`."""
-    ending = "es" if word.endswith("s") else "s"
+    ending = "es" if word.endswith(("s", "ch")) else "s"
     return f"{count} {word}" if count == 1 else f"{count} {word}{ending}"
 
 

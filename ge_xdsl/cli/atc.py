@@ -21,7 +21,7 @@ from ge_xdsl.cli.atc_options import (
 from ge_xdsl.cli.failures import describe_failure, run_tool
 from ge_xdsl.cli.ge_log import ERROR, INFO, WARNING, GeLog, level_of
 from ge_xdsl.cli.options import load_user_passes
-from ge_xdsl.errors import CompileError, UsageError, nearest
+from ge_xdsl.errors import CompileError, UsageError, counted, nearest
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -175,10 +175,10 @@ def success_line(module: ModuleOp, path: str) -> str:
     func = main_function(module)
     launches = sum(isinstance(op, LaunchOp) for op in func.walk())
     left = Counter(op.op_type for op in ge_ops(func) if op.op_type not in UNCOUNTED)
-    text = f"ATC run success: {path}, {launches} kernel launches"
+    text = f"ATC run success: {path}, {counted(launches, 'kernel launch')}"
     if left:
         kinds = ", ".join(f"{op_type} x {count}" for op_type, count in sorted(left.items()))
-        text += f", {left.total()} ops without a kernel ({kinds})"
+        text += f", {counted(left.total(), 'op')} without a kernel ({kinds})"
         if inputs := open_inputs(func):
             text += f"; {', '.join(inputs)}, expected --input_shape for kernels"
     return f"{text}\n"

@@ -72,8 +72,8 @@ def add_files(made: Parser) -> None:
     made.add(
         "--emit",
         metavar="FORMAT",
-        help="mlir, onnx, readable, ge-proto, ge-onnx, air or dot, by default as the ending of -o "
-        "says; patterns: those of --load as text",
+        help="mlir, onnx, readable, ge-proto, ge-onnx, air, dot or html, by default as the ending "
+        "of -o says; patterns: those of --load as text",
     )
     flags = {
         "--print-op-generic": "print ops in MLIR's generic form",

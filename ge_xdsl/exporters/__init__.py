@@ -60,6 +60,12 @@ def _dot(func: FuncOp, warn: Warn | None) -> bytes:
     return dot_text(func.body.block).encode("utf-8")
 
 
+def _html(func: FuncOp, warn: Warn | None) -> bytes:
+    from ge_xdsl.exporters.html import html_text
+
+    return html_text(func.body.block).encode("utf-8")
+
+
 def _onnx(func: FuncOp, warn: Warn | None) -> bytes:
     from ge_xdsl.exporters.onnx.model import onnx_bytes
 
@@ -74,6 +80,7 @@ FORMATS: dict[str, Format] = {
     "onnx": Format((".onnx",), _onnx, binary=True),
     "air": Format((".air",), _air, binary=True),
     "dot": Format((".dot", ".gv"), _dot),
+    "html": Format((".html", ".htm"), _html),
 }
 """Output format -> how it is written."""
 

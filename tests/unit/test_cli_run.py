@@ -332,7 +332,7 @@ def test_a_lowered_module_runs_at_its_level(onnx_file, capsys):
     code, out, err = call([*argv, "--input_shape=x:3,2,4", "--log=info"], capsys, atc.main)
     assert (code, out) == (
         0,
-        "ATC run success: low.mlir, 1 kernel launches\n",
+        "ATC run success: low.mlir, 1 kernel launch\n",
     )
     assert "convert-ge-to-aicore" in err
     assert (onnx_file / "low.safetensors").exists()

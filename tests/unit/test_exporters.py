@@ -1,17 +1,22 @@
 """Output formats: which one is chosen, what it holds, and that files appear whole or not at all."""
 
 import re
+from collections import Counter
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
+from graph_text import graph
 
 import ge_xdsl as gx
 from ge_xdsl.cli import opt
 from ge_xdsl.dialects.ge.graph import main_function
+from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import CompileError, UsageError
 from ge_xdsl.exporters import FORMATS, encoded, format_of_ending
 from ge_xdsl.exporters.dot import dot_text, quoted
 from ge_xdsl.exporters.gepb import air_bytes
+from ge_xdsl.exporters.html import html_text
 from ge_xdsl.importers.mlir import mlir_module
 
 GRAPH = """func.func @main(%x: tensor<2x3xf32>, %c: tensor<i1>) -> tensor<2x3xf32> {
@@ -35,6 +40,7 @@ STARTS = {
     "m.pbtxt": b"ir_version: 6\n",
     "m.dot": b'digraph "main" {\n',
     "m.GV": b'digraph "main" {\n',
+    "m.html": b'<!DOCTYPE html>\n<html lang="en">\n',
 }
 
 
@@ -79,7 +85,7 @@ def test_emit_writes_to_a_stream_and_beats_the_ending(name, module, folder, caps
     ("args", "error"),
     [
         (["--emit=redable"], "did you mean 'readable'?"),
-        (["-o", "m.html"], r"expected an ending or --emit of: mlir \(.mlir\), readable, ge-proto"),
+        (["-o", "m.svg"], r"expected an ending or --emit of: mlir \(.mlir\), readable, ge-proto"),
         (["--emit=dot", "--print-op-generic"], "--print-op-generic with output format dot, exp"),
         (["-o", "m.air", "--split-input-file"], "--split-input-file with output format air"),
         (["--emit=air", "--verify-diagnostics"], "--verify-diagnostics with output format air"),
@@ -145,6 +151,38 @@ def test_dot_has_each_node_once_and_every_edge(module):
     declared = set(re.findall(r"^ *(n\d+) \[label=", text, re.M))
     assert {end for a, b, _ in edges for end in (a, b)} == declared
     assert r'label="two\nFLOAT scalar\n[2.000000]", shape=plaintext' in text
+
+
+def test_the_page_has_each_node_once_and_every_edge(module):
+    """Well-formed, self-contained, and as many boxes and lines as the graphs have."""
+    page = html_text(main_function(module).body.block)
+    root = ElementTree.fromstring(page.replace('<meta charset="utf-8">', "").split("\n", 1)[1])
+    assert not [e for e in root.iter() if e.tag in ("script", "link", "img") or "href" in e.attrib]
+    assert len(list(root.iter("svg"))) == 3
+    boxes = [g.findtext("title") or "" for g in root.iter("g")]
+    kinds = Counter(text.split("\n")[0] for text in boxes)
+    assert (kinds["If"], kinds["Relu"], kinds["Neg"]) == (1, 1, 1)
+    places = [
+        (r.get("x"), r.get("y")) for svg in [next(root.iter("svg"))] for r in svg.iter("rect")
+    ]
+    assert len(places) == len(set(places))
+    text = dot_text(main_function(module).body.block)
+    drawn = text.count(" -> ") - text.count("style=dotted")
+    assert len(list(root.iter("path"))) == drawn - hidden(text)
+
+
+def hidden(text):
+    """How many edges of a drawing start at constants, which the page names where they are read."""
+    constants = re.findall(r"(n\d+) \[[^\n]*shape=plaintext", text)
+    return sum(len(re.findall(rf"\b{name} -> ", text)) for name in constants)
+
+
+def test_the_page_escapes_names():
+    block = graph("x\n y = Relu(x)\n return y").body.block
+    next(op for op in block.ops if isinstance(op, GeOp)).node_name = '<b>&"'
+    page = html_text(block)
+    assert "<b>" not in page
+    assert "&lt;b&gt;&amp;&quot;" in page
 
 
 def test_dot_escapes_names():
