@@ -23,6 +23,8 @@ PIPE_WORK = {
     "MTE3": "copies to GM",
 }
 """Pipe -> what it does."""
+LAYOUT = "TransData"
+"""How the kernels begin that bring maps and filters to blocks for the cube, and back."""
 LIMITS = {
     "launch": "the launch takes longer than the work",
     "HBM": "bandwidth of HBM",
@@ -157,6 +159,11 @@ def report_table(report: Report) -> str:
     untimed = sum(report.calls.values())
     lines.append(f"{total}, without {untimed} ops that are not timed" if untimed else total)
     lines.append(f"ops: {report.timed} timed, {report.views} views, {untimed} not timed")
+    turned = [kernel for kernel in report.kernels if kernel.name.startswith(LAYOUT)]
+    if turned:
+        us = sum(kernel.us for kernel in turned)
+        share = us / max(report.us, 1e-9)
+        lines.append(f"layout changes: {us:.2f} us in {len(turned)} launches, {share:.0%}")
     for op_type, count in report.calls.items():
         why = "; ".join(report.reasons.get(op_type, ()))
         lines.append(f"whole-tensor calls, not timed: {op_type} x {count}: {why or 'no lowering'}")

@@ -140,6 +140,16 @@ def test_launches_of_a_kernel_share_a_row_and_the_slowest_comes_first():
     assert lines[4] == "total 10.00 us in 3 launches"
 
 
+def test_launches_that_change_layouts_are_added_up():
+    made = [
+        KernelTiming(n, (), "vector", 1, 100, us, 1, {"V": 10.0}, 0, "V")
+        for n, us in (("Conv2D", 6.0), ("TransData", 3.0), ("TransData_1", 1.0))
+    ]
+    lines = report_table(Report("T", made)).splitlines()
+    assert "layout changes: 4.00 us in 2 launches, 40%" in lines
+    assert "layout changes" not in report_table(Report("T", made[:1]))
+
+
 def test_the_source_is_a_loop_nest_of_numpy_calls():
     module = parse_module(COPY)
     text = KernelSource(aicore.kernels_of(module)["k"]).text
