@@ -247,13 +247,7 @@ class RowPairs:
         padded = pad_image(image, self.windows, self.width, 2 * pairs + 2)
         if not _is_finite(padded):
             return one_by_one(self, image)
-        first, second = padded[: 2 * pairs : 2], padded[1 : 2 * pairs : 2]
-        third, fourth = padded[2 : 2 * pairs + 2 : 2], padded[3 : 2 * pairs + 2 : 2]
-        sums = np.empty((4, *first.shape), np.float32)
-        np.subtract(first, third, out=sums[0])
-        np.add(second, third, out=sums[1])
-        np.subtract(third, second, out=sums[2])
-        np.subtract(second, fourth, out=sums[3])
+        sums = _sums_of_rows(padded, pairs)
         kind, row, column, each = _strides(sums)
         _, depth, outs = self.matrix.shape
         view = as_strided(
@@ -281,6 +275,19 @@ class RowPairs:
             y[1::2] = m1[: (last - first) // 2, : wide.count]
 
         return compute
+
+
+def _sums_of_rows(padded: Array, pairs: int) -> Array:
+    """d0 - d2, d1 + d2, d2 - d1, d1 - d3 for each pair of result rows: [4, pairs, ...]."""
+    import numpy as np
+
+    d0, d1, d2, d3 = (padded[i : i + 2 * pairs - 1 : 2] for i in range(4))
+    sums = np.empty((4, *d0.shape), np.float32)
+    np.subtract(d0, d2, out=sums[0])
+    np.add(d1, d2, out=sums[1])
+    np.subtract(d2, d1, out=sums[2])
+    np.subtract(d1, d3, out=sums[3])
+    return sums
 
 
 def one_by_one(kernel: Unfolded | RowPairs, image: Array) -> Compute:
