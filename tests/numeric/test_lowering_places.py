@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lowered_op import check_op
 from op_witness import F16, F32, I8, I32, I64, sample
 
@@ -114,8 +116,7 @@ KNOWN = ("indexed_sizes", "num_segments", "k", "num_rows", "num_cols", "filter_s
 @pytest.mark.parametrize(("op_type", "which"), RUNS)
 def test_places(op_type, which, dtype):
     inputs, attrs = CASES[op_type][which]
-    given = [cast(a, dtype) for a in inputs]
-    check_op(op_type, *given, known=KNOWN, checked=True, **attrs)
+    check_op(op_type, *(cast(a, dtype) for a in inputs), known=KNOWN, checked=True, **attrs)
 
 
 @pytest.mark.parametrize("op_type", CASES)
@@ -130,6 +131,40 @@ def test_values_of_any_type_are_moved():
     check_op("Upsample", sample("any", (2, 3, 5, 7), I8))
     check_op("StridedSliceGradD", sample("any", (3, 4), I32), shape=[6, 9], begin=[1, 2],
              end=[4, 6], strides=[1, 1])  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@given(
+    shape=st.lists(st.integers(1, 6), min_size=1, max_size=4).map(tuple),
+    data=st.data(),
+    dtype=st.sampled_from([F32, F16]),
+)
+def test_any_dimensions_are_indexed(shape, data, dtype):
+    marks = data.draw(st.lists(st.integers(0, 1), min_size=len(shape), max_size=len(shape)))
+    if not any(marks):
+        marks[0] = 1
+    many = data.draw(st.integers(1, 5))
+    picks = [draw(d, many, low=-d, seed=i) for i, d in enumerate(shape) if marks[i]]
+    x = f(*shape).astype(dtype)
+    check_op("Index", x, ints(marks), ints([1]), picks, known=KNOWN)
+    check_op("IndexPutV2", x, f().astype(dtype), ints(marks), ints([1]), picks, known=KNOWN,
+             accumulate=True)  # fmt: skip
+
+
+@settings(max_examples=15, deadline=None, derandomize=True, database=None)
+@given(
+    parts=st.lists(
+        st.tuples(st.integers(1, 9), st.integers(0, 8), st.integers(1, 9), st.integers(1, 4)),
+        min_size=1,
+        max_size=3,
+    )
+)
+def test_any_slice_gradient(parts):
+    shape, begin, end, strides = ([part[i] for part in parts] for i in range(4))
+    begin = [b % n for b, n in zip(begin, shape, strict=True)]
+    end = [min(b + e, n) for b, e, n in zip(begin, end, shape, strict=True)]
+    sizes = [-(-(e - b) // s) for b, e, s in zip(begin, end, strides, strict=True)]
+    check_op("StridedSliceGradD", f(*sizes), shape=shape, begin=begin, end=end, strides=strides)
 
 
 REFUSED = [

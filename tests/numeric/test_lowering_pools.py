@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from lowered_op import check_op
-from op_witness import F16, F32, I8, I32, sample
+from op_witness import BF16, F16, F32, I8, I32, sample
 
 FLAT = {"data_format": "NCHW"}
 LAST = {"data_format": "NHWC"}
@@ -141,8 +143,8 @@ RUNS = [(name, i) for name, cases in CASES.items() for i in range(len(cases))]
 @pytest.mark.parametrize(("op_type", "which"), RUNS)
 def test_pools(op_type, which, dtype):
     inputs, attrs = CASES[op_type][which]
-    given = [a.astype(dtype) if a.dtype == F32 else a for a in inputs]
-    report = check_op(op_type, *given, checked=True, **attrs)
+    arrays = [a.astype(dtype) if a.dtype == F32 else a for a in inputs]
+    report = check_op(op_type, *arrays, checked=True, **attrs)
     assert report.us > 0
 
 
@@ -151,6 +153,41 @@ def test_pools(op_type, which, dtype):
 def test_pools_on_other_chips(op_type, chip):
     inputs, attrs = CASES[op_type][0]
     check_op(op_type, *inputs, chip=chip, **attrs)
+
+
+WINDOWS = st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(0, 1))
+"""Kernel, stride and padding over a dimension."""
+DRAWN = settings(max_examples=12, deadline=None, derandomize=True, database=None)
+
+
+@DRAWN
+@given(
+    sizes=st.tuples(st.integers(1, 3), st.integers(1, 9), st.integers(3, 11), st.integers(3, 11)),
+    high=WINDOWS,
+    wide=WINDOWS,
+    ceil=st.booleans(),
+    dtype=st.sampled_from([F32, F16, BF16]),
+)
+def test_any_windows(sizes, high, wide, ceil, dtype):
+    kernel, strides, pads = zip(high, wide, strict=True)
+    pads = [min(p, k // 2) for p, k in zip(pads, kernel, strict=True)]
+    x = f(*sizes, dtype=dtype)
+    attrs = {"ksize": list(kernel), "strides": list(strides), "pads": pads, "ceil_mode": ceil}
+    check_op("MaxPoolWithArgmaxV3", x, **attrs)
+    solid = {"ksize": [1, *kernel], "strides": [1, *strides], "pads": [0, *pads], **SOLID}
+    check_op("AvgPool3D", x[:, :, None], **solid, ceil_mode=ceil)
+
+
+@DRAWN
+@given(
+    sizes=st.tuples(st.integers(1, 3), st.integers(1, 5), st.integers(1, 9), st.integers(1, 9)),
+    counts=st.tuples(st.integers(1, 9), st.integers(1, 9)),
+    dtype=st.sampled_from([F32, F16, BF16]),
+)
+def test_any_adaptive_windows(sizes, counts, dtype):
+    x = f(*sizes, dtype=dtype)
+    for op_type in ("AdaptiveAvgPool2d", "AdaptiveMaxPool2d"):
+        check_op(op_type, x, output_size=list(counts))
 
 
 REFUSED = [
