@@ -92,7 +92,22 @@ def finalists(shape: Shape, target: Target) -> list[MatmulTiling]:
         if cycles > limit or len(found) == FINALISTS:
             break
         found.setdefault((t.m, t.n, t.stay), t)
-    return [plain, *(t for t in found.values() if t != plain)]
+    among = [plain, *(t for t in found.values() if t != plain)]
+    if shape.left_bytes() + shape.right_bytes() > target.l2:
+        # what a round of all cores reads decides, and estimates know least of that
+        turned = [t for t in square(shape, plain, target) if t not in among]
+        among += sorted(turned, key=prices.estimate)[:1]
+    return among
+
+
+def square(shape: Shape, tiling: MatmulTiling, target: Target) -> Iterator[MatmulTiling]:
+    """The tiling with strips that make a round of all cores whole rows and columns of tiles."""
+    rows, cols = ceil_div(shape.m, tiling.m), ceil_div(shape.n, tiling.n)
+    if tiling.stay or rows == 1 or cols == 1:
+        return
+    for strip in range(2, min(rows, target.cube_cores // 2) + 1):
+        if target.cube_cores % strip == 0:
+            yield tiling._replace(strip=strip)
 
 
 def with_tile(shape: Shape, tile: Choice, target: Target) -> list[MatmulTiling]:

@@ -111,6 +111,17 @@ def test_never_slower_than_the_plain_tiling(name):
     assert times[best] <= times[plain]
 
 
+def test_a_small_l2_wants_rounds_of_few_panels():
+    """Eight cores that work on 4 x 2 tiles read half of what they do on any other strip."""
+    chip, case = target("Ascend310P3"), product(8192, 8192, 8192)
+    found = finalists(shape_of(case), chip)
+    assert [t.strip for t in tile_search.square(shape_of(case), found[0], chip)] == [2, 4]
+    times = [timed(t, chip, lambda t: matmul_kernel("k", case, chip, t)) for t in found]
+    assert found[times.index(min(times))].strip == 4
+    assert min(times) < 0.7 * times[0]
+    assert not list(tile_search.square(shape_of(case), found[0]._replace(stay="a"), chip))
+
+
 @pytest.mark.parametrize("name", ["square", "tail waves", "map"])
 def test_estimates_are_close_to_the_timing_model(name):
     """Close enough to choose by: the best of the ranking is within a fifth."""
