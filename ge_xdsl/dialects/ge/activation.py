@@ -269,10 +269,13 @@ class FastGeluOp(FloatUnary):
 
 
 def gelu_tanh(x: Array) -> Array:
-    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3)))"""
+    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) = x / (1 + e^(-2 u)), u what tanh gets
+
+    The second form loses no digits where tanh is near -1.
+    """
     import numpy as np
 
-    return x * 0.5 * (1 + np.tanh((x + x * x * x * 0.044715) * sqrt(2 / pi)))
+    return x / (1 + np.exp((x + x * x * x * 0.044715) * (-2 * sqrt(2 / pi))))
 
 
 class GeluOp(FloatUnary):
