@@ -24,7 +24,7 @@ from ge_xdsl.dialects.aicore.vector import VcastOp, VcmpOp, VdupOp, VscalarOp, V
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.matmul import alloc
-from ge_xdsl.lowering.tensors import element_of, static_tensor
+from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tiling import BUFFERS, fewest_cores
 from ge_xdsl.lowering.unit import Unit, launch_unit
 from ge_xdsl.targets.target import Target
@@ -84,7 +84,7 @@ def reason(op: GeOp, target: Target) -> str:
     for value in (*op.operands, *op.results):
         tensor = static_tensor(value)
         if tensor is None:
-            return "no lowering for a shape that is empty or not static"
+            return unshaped(value)
         if not element_of(tensor.dtype):
             return f"no lowering for element type {tensor.dtype.name}"
     found = _gather_of(op) if op.op_type == "GatherElements" else _scatter_of(op)
