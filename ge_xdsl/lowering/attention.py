@@ -87,7 +87,8 @@ def _flash_of(op: GeOp) -> Flash | str:
         return f"no lowering for heads of {d} and {_shape(v)[-1]}, expected at most {LONGEST}"
     found = Flash(b, heads, n // heads, length, keys, d, op.get_attr("scale_value"), element)
     if mask is None:
-        return found
+        # heads of a group share keys and values, so they are more queries of one head
+        return replace(found, group=1, length=found.group * length)
     shape = _shape(mask)
     if element_of(tensor_of(mask.type).dtype) != "i1" or len(shape) != 3:
         return "no lowering for a mask that is no truth value for each query and key"
