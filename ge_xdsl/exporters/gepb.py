@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 
-from ge_xdsl.dialects.ge import nodes
+from ge_xdsl.dialects.ge import hifloat8, nodes
 from ge_xdsl.dialects.ge.gepb import (
     ATTR_DEF,
     LIST_KINDS,
@@ -380,6 +380,8 @@ def tensor_def(attr: Attribute, op: Operation) -> Message:
             f"constant is {tensor.dtype.name}, expected elements of whole bytes",
             subject=describe(op),
         )
+    if tensor.dtype is DataType.DT_HIFLOAT8:
+        array = hifloat8.encode(array)
     flat = np.ascontiguousarray(array)
     data = flat.astype(flat.dtype.newbyteorder("<"), copy=False).tobytes()
     return Message("TensorDef", {"desc": descriptor(tensor), "data": data})

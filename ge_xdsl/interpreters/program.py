@@ -20,7 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.limits import check_sizes
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.dialects.ge.types import HALVES, DataType, numpy_dtype, tensor_of
+from ge_xdsl.dialects.ge.types import HELD_AS_HALVES, DataType, numpy_dtype, tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.folded import AnyStep
 from ge_xdsl.interpreters.folding import fold
@@ -263,7 +263,7 @@ class Step:
         self.bodies: dict[Block, Body] = {}
         self.fixed_operands = op.prototype.fixed_operands >= 0
         types = [tensor_of(value.type).dtype for value in (*op.operands, *op.results)]
-        self.widens = op.widens and not HALVES.isdisjoint(types)
+        self.widens = op.widens and not HELD_AS_HALVES.isdisjoint(types)
         self.widens = self.widens or DataType.DT_UNDEFINED in types
         self.array_type: type[Any] = np.ndarray
         self.dtypes: list[np.dtype[Any]] = []

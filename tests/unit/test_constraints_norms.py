@@ -75,7 +75,8 @@ of 2x8
 AddRmsNormQuant | c4 | scales1: 7xf32 | scales1 is 7, expected the last dimensions of 2x8
 AddRmsNormQuant | c4_zero | zero_points2: 7xi32 | zero_points2 is 7, expected the last dimensions \
 of 2x8
-AddRmsNormQuant | c5 | ; dst_type=4 | dst_type is 4, expected 2 (DT_INT8), 35 (DT_FLOAT8_E5M2) or \
+AddRmsNormQuant | c5 | ; dst_type=4 | dst_type is 4, expected 2 (DT_INT8), 34 (DT_HIFLOAT8), 35 \
+(DT_FLOAT8_E5M2) or \
 36 (DT_FLOAT8_E4M3FN)
 AddRmsNormQuant | c6 | ; axis=1 | axis is 1, expected -1
 AddRmsNormDynamicQuant AddRmsNormDynamicQuantV2 | c4 | smooth_scale1: 7xf32 | smooth_scale1 is 7, \

@@ -8,6 +8,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.elements import NO_NUMBERS, convert
 from ge_xdsl.dialects.ge.fields import integer, operand, result, variadic, variadic_result
+from ge_xdsl.dialects.ge.hifloat8 import nearest
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype, tensor_of
 
@@ -20,11 +21,20 @@ def _check_number(name: str, dtype: DataType) -> None:
         raise VerifyException(f"{name} is {dtype.name}, expected a numeric type")
 
 
+def _converted(x: Array, dtype: DataType) -> Array:
+    if dtype is not DataType.DT_HIFLOAT8:
+        return convert(x, numpy_dtype(dtype))
+    import numpy as np
+
+    return nearest(convert(x, np.dtype(np.float64)))
+
+
 class CastOp(GeOp):
     """y = x in the element type whose GE number is dst_type.
 
     A float becomes an integer by truncation toward 0; what is out of range saturates and NaN
-    gives 0. Integers wrap. Whatever is not 0 is true. Floats round to nearest even.
+    gives 0. Integers wrap. Whatever is not 0 is true. Floats round to nearest even, those
+    of HIFLOAT8 half away from 0 (`hifloat8`).
     C1: dst_type is the number of a numeric element type. C2: x has a numeric element type.
     """
 
@@ -44,7 +54,7 @@ class CastOp(GeOp):
         return x.with_dtype(DataType(self.dst_type))
 
     def evaluate(self, x: Array) -> Array:
-        return convert(x, numpy_dtype(DataType(self.dst_type)))
+        return _converted(x, DataType(self.dst_type))
 
 
 class CastLikeOp(GeOp):
@@ -65,7 +75,7 @@ class CastLikeOp(GeOp):
         return x.with_dtype(target.dtype)
 
     def evaluate(self, x: Array, target: Array) -> Array:
-        return convert(x, numpy_dtype(tensor_of(self.target.type).dtype))
+        return _converted(x, tensor_of(self.target.type).dtype)
 
 
 class Copy(GeOp):

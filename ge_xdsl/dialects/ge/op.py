@@ -563,6 +563,10 @@ def _narrow(op: GeOp, array: Array, attr: Attribute) -> Array:
     if want == DataType.DT_UNDEFINED:
         return array
     dtype = numpy_dtype(want)
+    if want is DataType.DT_HIFLOAT8 and array.dtype.kind == "f":
+        from ge_xdsl.dialects.ge.hifloat8 import nearest
+
+        return nearest(array)
     if array.dtype == dtype:
         return array
     if op.widens and want in HALVES and array.dtype == np.float32:

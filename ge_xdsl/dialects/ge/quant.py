@@ -17,6 +17,7 @@ from ge_xdsl.dialects.ge.rounding import (
     CODES,
     MODES,
     SMALL_FLOATS,
+    check_away,
     chosen,
     chosen_type,
     short_scale,
@@ -86,6 +87,7 @@ class AscendQuantOp(GeOp):
         check_floats(x=x)  # C1
         chosen(self.round_mode, "round_mode", ("Round", "Floor", "Ceil", "Trunc"))  # C2
         dtype = chosen_type(self.dst_type, "dst_type", CODES | SMALL_FLOATS)  # C3
+        check_away(dtype, self.round_mode)  # C2
         return Tensor(dtype, x.shape)
 
     def evaluate(self, x: Array) -> Array:
@@ -101,7 +103,8 @@ class AscendQuantV2Op(GeOp):
     scale and offset are one number or one for each place of `axis`. round_mode is round (half to
     even), floor, ceil or trunc. C1: all operands are floating-point tensors of one element type.
     C2: axis is a dimension of x, one of the last two for rank above 2. C3: scale and offset are one
-    number or lie along axis. C4: round_mode is one of these. C5: dst_type is i8, i4 or an f8.
+    number or lie along axis. C4: round_mode is one of these, round (halves
+    away from 0) for HIFLOAT8. C5: dst_type is i8, i4, an f8 or HIFLOAT8.
     """
 
     name = "ge.AscendQuantV2"
@@ -129,6 +132,7 @@ class AscendQuantV2Op(GeOp):
             places(offset, "offset", x.shape, (self.axis,))  # C3
         chosen(self.round_mode, "round_mode", MODES)  # C4
         dtype = chosen_type(self.dst_type, "dst_type", CODES | SMALL_FLOATS)  # C5
+        check_away(dtype, self.round_mode)  # C4
         return Tensor(dtype, x.shape)
 
     def evaluate(self, x: Array, scale: Array, offset: Array | None) -> Array:

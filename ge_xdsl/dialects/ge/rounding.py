@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xdsl.utils.exceptions import VerifyException
 
+from ge_xdsl.dialects.ge import hifloat8
 from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 
 if TYPE_CHECKING:
@@ -15,13 +16,14 @@ if TYPE_CHECKING:
 
 CODES = frozenset({DataType.DT_INT8, DataType.DT_INT4})
 """The integer types of quantised values."""
-SMALL_FLOATS = frozenset({DataType.DT_FLOAT8_E5M2, DataType.DT_FLOAT8_E4M3FN})
+SMALL_FLOATS = frozenset({DataType.DT_FLOAT8_E5M2, DataType.DT_FLOAT8_E4M3FN, DataType.DT_HIFLOAT8})
 """The 8-bit floats of quantised values."""
 LARGEST = {
     DataType.DT_INT8: 127.0,
     DataType.DT_INT4: 7.0,
     DataType.DT_FLOAT8_E5M2: 57344.0,
     DataType.DT_FLOAT8_E4M3FN: 448.0,
+    DataType.DT_HIFLOAT8: hifloat8.LARGEST,
 }
 """The largest value that symmetric quantisation gives."""
 MODES = ("round", "rint", "floor", "ceil", "trunc")
@@ -49,11 +51,19 @@ def chosen(value: str | int, name: str, allowed: Collection[Any]) -> None:
         raise VerifyException(f"{name} is {shown}, expected {_either(options)}")
 
 
+def check_away(dtype: DataType, mode: str) -> None:
+    """HiFloat8 rounds halves away from zero: the meaning of other modes is not known."""
+    if dtype is DataType.DT_HIFLOAT8 and mode.lower() != "round":
+        raise VerifyException(f"round_mode is '{mode}', expected 'round' for {dtype.name}")
+
+
 def to_codes(x: Array, dtype: DataType, mode: str = "rint") -> Array:
     """f32 numbers as `dtype`: rounded and clipped (NaN is 0), or cast to a small float."""
     import numpy as np
 
     wanted = numpy_dtype(dtype)
+    if dtype is DataType.DT_HIFLOAT8:
+        return hifloat8.nearest(x)
     if dtype in SMALL_FLOATS:
         return x.astype(wanted)
     import ml_dtypes

@@ -278,6 +278,7 @@ _TABLE: dict[DataType, tuple[Attribute, str]] = {
     DataType.DT_INT2: (_integer(2), "ml_dtypes.int2"),
     DataType.DT_UINT1: (_integer(1, _UNSIGNED), "bool"),
     DataType.DT_UINT2: (_integer(2, _UNSIGNED), "ml_dtypes.uint2"),
+    DataType.DT_HIFLOAT8: (ElementType("DT_HIFLOAT8"), "float16"),  # see `hifloat8`
     DataType.DT_FLOAT8_E5M2: (Float8E5M2Type(), "ml_dtypes.float8_e5m2"),
     DataType.DT_FLOAT8_E4M3FN: (Float8E4M3FNType(), "ml_dtypes.float8_e4m3fn"),
     DataType.DT_FLOAT8_E8M0: (Float8E8M0FNUType(), "ml_dtypes.float8_e8m0fnu"),
@@ -312,6 +313,9 @@ FLOATS = frozenset(
 HALVES = frozenset({DataType.DT_FLOAT16, DataType.DT_BF16})
 """The types that arithmetic widens to f32 and rounds once at the end (`GeOp.widens`)."""
 
+HELD_AS_HALVES = HALVES | {DataType.DT_HIFLOAT8}
+"""The types whose numbers stand in memory as f16 or bf16."""
+
 
 def element_type(dtype: DataType) -> Attribute:
     """The MLIR element type of a GE data type."""
@@ -321,7 +325,7 @@ def element_type(dtype: DataType) -> Attribute:
 def numpy_dtype(dtype: DataType) -> np.dtype[Any]:
     """The numpy (or ml_dtypes) dtype that holds values of `dtype`.
 
-    Raises ValueError for types without one (RESOURCE, VARIANT, HIFLOAT8, ...).
+    Raises ValueError for types without one (RESOURCE, VARIANT, COMPLEX32, ...).
     """
     found = _NUMPY.get(dtype)
     if found is None:

@@ -8,6 +8,7 @@ from typing import Any, cast
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 
+from ge_xdsl.dialects.ge import hifloat8
 from ge_xdsl.dialects.ge.gepb import ATTR_DEF, PROTO_DTYPES, Message
 from ge_xdsl.dialects.ge.gepb_text import text_of
 from ge_xdsl.dialects.ge.prototype import AttrKind, encode
@@ -101,14 +102,15 @@ def constant(value: Message, key: str) -> Attribute:
     size = tensor.size()
     if size is None:
         raise ValueError(f"constant is {tensor}, expected a known shape")
-    kind = numpy_dtype(tensor.dtype)
+    coded = tensor.dtype is DataType.DT_HIFLOAT8
+    kind = np.dtype(np.uint8) if coded else numpy_dtype(tensor.dtype)
     data = memoryview(value.get("data"))
     if kind.hasobject or size * kind.itemsize != len(data):
         raise ValueError(
             f"constant has {len(data)} bytes, expected {size * kind.itemsize} for {tensor}"
         )
     array = np.frombuffer(data, kind).reshape(tensor.shape or ())
-    return const_attr(array, key, tensor.dtype)
+    return const_attr(hifloat8.decode(array) if coded else array, key, tensor.dtype)
 
 
 def attribute(value: Message, kind: AttrKind | None, key: str) -> Attribute:
