@@ -286,7 +286,8 @@ def _gather_maker(
         block = Block(arg_types=[tile.type for tile in tiles])
         for arg, hint in zip(block.args, ("x", "index", "y"), strict=True):
             arg.name_hint = hint
-        tile = vector_tiling((count, width), [Slot(element, True, True, BUFFERS)], target)
+        slots = [Slot(element, True, True, BUFFERS), Slot(index, True, False, BUFFERS)]
+        tile = vector_tiling((count, width), slots, target)
         loop = ForOp.make([count, width], tile, ["r", "c"], over_cores=True)
         block.add_op(loop)
         body, (r, c) = loop.body, (loop.origin(0), loop.origin(1))

@@ -201,12 +201,16 @@ DECLINED = [
     (
         [P, "y = ge.Transpose(x, p) -> 5x0xf16"],
         "0x5xf16",
-        "no lowering for a shape that is empty or",
+        "no lowering for a tensor without elements",
     ),
     (
-        [const("p", "[0, 1, 0, 1]", "4xi64"), 'y = ge.PadV3(x, p) {mode = "circular"} -> 5x6xf16'],
+        [
+            const("p", "[0, 1, 0, 1]", "4xi64"),
+            const("v", "0x7E00", "f16"),
+            'y = ge.PadV3(x, p, constant_values=v) {mode = "constant"} -> 5x6xf16',
+        ],
         "4x5xf16",
-        "no lowering for mode circular",
+        "no lowering for a pad with a value that is no number",
     ),
     (
         [const("p", "[-4, 1, 0, 1]", "4xi64"), "y = ge.Pad(x, p) -> 1x6xf16"],

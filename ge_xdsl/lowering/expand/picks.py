@@ -457,9 +457,6 @@ def fill(build: Builder, op: GeOp) -> SSAValue:
 
 
 MOVED = (
-    *("Roll", "ReverseV2", "ReverseV2D", "ReverseSequence", "RepeatInterleave"),
-    *("SpaceToDepth", "DepthToSpace", "SpaceToBatch", "SpaceToBatchD", "SpaceToBatchND"),
-    *("SpaceToBatchNDD", "BatchToSpace", "BatchToSpaceD", "BatchToSpaceND", "BatchToSpaceNDD"),
     *("Diag", "DiagD", "DiagPart", "DiagPartD", "DiagFlat", "DiagV2", "MatrixDiag"),
     *("MatrixDiagD", "MatrixDiagPart", "MatrixDiagPartD", "TransData"),
     *("StridedSlice", "StridedSliceV2", "Slice", "SliceD", "Transpose", "TransposeD"),
