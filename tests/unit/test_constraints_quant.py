@@ -35,9 +35,8 @@ AscendQuant AscendQuantV2 DynamicQuant DynamicQuantV2 SwiGluQuant Quantize Group
 2x8xi32 | x is DT_INT32, expected a floating-point type
 AscendQuant | c2 | ; round_mode="round" | round_mode is 'round', expected Round, Floor, Ceil or \
 Trunc
-AscendQuant | c3 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 (DT_HIFLOAT8), \
-35 \
-(DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
+AscendQuant | c3 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 \
+(DT_HIFLOAT8), 35 (DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
 AscendQuantV2 | c1_types | scale: 4xf16 | operands are DT_FLOAT and DT_FLOAT16, expected one \
 element type
 AscendQuantV2 | c2 | ; axis=3 | axis is 3, expected one in [-3, 3)
@@ -47,9 +46,8 @@ AscendQuantV2 | c3_full | scale: 1x3x1xf32 | scale is 1x3x1, expected one number
 AscendQuantV2 | c3_offset | offset: 1x3x4xf32 | offset is 1x3x4, expected one number or 4
 AscendQuantV2 | c4 | ; round_mode="Round" | round_mode is 'Round', expected round, rint, floor, \
 ceil or trunc
-AscendQuantV2 | c5 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 (DT_HIFLOAT8), \
-35 \
-(DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
+AscendQuantV2 | c5 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 \
+(DT_HIFLOAT8), 35 (DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
 AscendDequant | c1 | x: 2x3xi8 | x is DT_INT8, expected DT_INT32
 AscendDequant | c2 | ; dtype=2 | dtype is 2, expected 0 (DT_FLOAT), 1 (DT_FLOAT16) or 27 (DT_BF16)
 AscendDequant | c3 | deq_scale: 2xf32 | deq_scale is 2, expected one number or 3
@@ -104,9 +102,8 @@ DynamicQuant DynamicQuantV2 | c3_groups | smooth_scales: -, group_index: 2xi32 |
 missing, expected it with group_index
 DynamicQuant DynamicQuantV2 | c4 | smooth_scales: 2x8xf32, group_index: 2xf32 | group_index is \
 DT_FLOAT, expected DT_INT32 or DT_INT64
-DynamicQuant | c5 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 (DT_HIFLOAT8), \
-35 \
-(DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
+DynamicQuant | c5 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8), 29 (DT_INT4), 34 \
+(DT_HIFLOAT8), 35 (DT_FLOAT8_E5M2) or 36 (DT_FLOAT8_E4M3FN)
 DynamicQuantV2 | c5 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8) or 29 (DT_INT4)
 DynamicQuantV2 | c5_f8 | ; dst_type=35 | dst_type is 35, expected 2 (DT_INT8) or 29 (DT_INT4)
 DynamicQuantV2 | c6 | ; quant_mode="perrow" | quant_mode is 'perrow', expected pertoken, \

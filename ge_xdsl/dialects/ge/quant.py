@@ -66,9 +66,9 @@ def spread(values: Array, x: Array, axes: tuple[int, ...]) -> Array:
 class AscendQuantOp(GeOp):
     """y = round(x * scale + offset), x * scale * scale under sqrt_mode, in dst_type, saturated.
 
-    round_mode is Round (half to even), Floor, Ceil or Trunc; f8 codes are cast without it.
-    C1: x is a floating-point tensor. C2: round_mode is one of these. C3: dst_type is i8, i4 or an
-    f8.
+    round_mode is Round (half to even), Floor, Ceil or Trunc; f8 codes are cast without it, those of
+    HIFLOAT8 with halves away from 0. C1: x is a floating-point tensor. C2: round_mode is one of
+    these, Round for HIFLOAT8. C3: dst_type is i8, i4, an f8 or HIFLOAT8.
     """
 
     name = "ge.AscendQuant"
