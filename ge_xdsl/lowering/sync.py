@@ -213,16 +213,18 @@ class _Sync:
         self.numbered()
         found = len(inserted) > 1
         while found:
-            missed = [flags for flags in inserted if not self.taken_out(flags)]
+            missed = self.missed(inserted)
             found = 0 < len(missed) < len(inserted)
             inserted = missed
 
-    def taken_out(self, flags: _Flags) -> bool:
-        """Whether the kernel is ordered without some flags; then they are gone."""
-        found = self.ordered_without([op for op, _ in flags.ops])
-        if found:
-            self.flags.remove(flags)
-        return found
+    def missed(self, flags: Sequence[_Flags]) -> list[_Flags]:
+        """Take out what the kernel is ordered without, many at a time; the flags that stay."""
+        if self.ordered_without([op for item in flags for op, _ in item.ops]):
+            gone = set(flags)
+            self.flags = [item for item in self.flags if item not in gone]
+            return []
+        half = len(flags) // 2
+        return [*self.missed(flags[:half]), *self.missed(flags[half:])] if half else list(flags)
 
     def ordered_without(self, ops: Sequence[Operation]) -> bool:
         """Whether the kernel is ordered without some ops; then they are gone."""
