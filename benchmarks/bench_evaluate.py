@@ -13,7 +13,10 @@ follows from them and from shapes: the filters of its convolutions, with what wa
 same: one evaluator, and a run before the timed ones. `times faster, warm` compares these; `times
 faster, cold` the first run of each, where a `Program` folds constants and lays out filters. `bare
 products` is what the convolutions' sums of products alone take in numpy (`products.py` says how),
-`share` how much of a run that is, and `at most` how many times faster a run of nothing else were.
+`share` how much of a run that is, and `at most` how many times faster a run of nothing else were;
+where a kernel does other products, for several results together, a run can be faster than that.
+The geometric means are those of all models with a convolution, and of those whose bare products
+take a tenth of a run or more: the others are recurrent, with small convolutions before that.
 
 `--all-cores` leaves every engine the threads it takes by default, and takes the time of the clock
 on the wall: for machines that do nothing else. Models that `tools/fetch_model.py` has not fetched
@@ -30,6 +33,9 @@ from typing import Any
 
 from products import milliseconds
 from real_models import mean, on_one_core, parser_of, rows_of, smallest
+
+CONVOLUTIONAL = 0.1
+"""Least share of bare products in a run of a model that is called convolutional."""
 
 Clock = Callable[[], float]
 """Seconds from any start."""
@@ -101,6 +107,18 @@ def beside_reference(
     }
 
 
+def means(rows: list[dict[str, Any]]) -> dict[str, float]:
+    """The geometric means beside onnx.reference."""
+    found: dict[str, float] = {}
+    mostly = [row for row in rows if row["share"] >= CONVOLUTIONAL]
+    for what, some in (("with a convolution", rows), ("mostly of convolutions", mostly)):
+        for key in ("times faster, cold", "times faster, warm"):
+            if some:
+                name = f"onnx.reference, {key}, geometric mean of {len(some)} {what}"
+                found[name] = mean([row[key] for row in some])
+    return found
+
+
 def main() -> None:
     """Measure and print."""
     parser = parser_of(__doc__)
@@ -116,10 +134,7 @@ def main() -> None:
     rows = found["models"].values()
     if rows:
         result["ratio to onnxruntime, geometric mean"] = mean([r["ratio"] for r in rows])
-    for key in ("times faster, cold", "times faster, warm"):
-        faster = [row[key] for row in rows if key in row]
-        if faster:
-            result[f"onnx.reference, {key}, geometric mean of {len(faster)}"] = mean(faster)
+    result |= means([row for row in rows if "share" in row])
     print(json.dumps(result))
 
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ge_xdsl.dialects.ge.types import Array
 
-PLANS = 8
+PLANS = 4
 """Most shapes of x for which the laid out filters are kept."""
 
 
