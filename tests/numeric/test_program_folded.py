@@ -282,3 +282,44 @@ def test_an_error_of_a_folded_convolution_names_it():
     func = chain(["y = Relu(c)"], {}, shape="?x?x?x?")
     with pytest.raises(CompileError, match="Conv2D.*channels"):
         Program(func).run(inputs_for((1, 3, 5, 5)))
+
+
+IMAGE = "tensor<?x?x?x4xf32>"
+
+
+def channels_last_graph(op, shape, stride):
+    """x [N, H, W, 4] -> convolution -> times one number per channel -> Relu."""
+    given = f"strides = [1, {stride}, {stride}, 1], pads = [1, 1, 0, 2], dilations = [1, 1, 1, 1]"
+    filter_type = f"tensor<{'x'.join(map(str, shape))}xf32>"
+    text = f"func.func @main(%x: {IMAGE}) -> {IMAGE} {{\n"
+    text += constant("w", np.random.default_rng(1).normal(size=shape)) + constant("s", LINE)
+    text += f'  %c = ge.{op}(%x, %w) {{{given}, data_format = "NHWC"}} : '
+    text += f"({IMAGE}, {filter_type}) -> {IMAGE}\n"
+    text += f"  %a = ge.Mul(%c, %s) : ({IMAGE}, tensor<4xf32>) -> {IMAGE}\n"
+    text += f"  %y = ge.Relu(%a) : ({IMAGE}) -> {IMAGE}\n  func.return %y : {IMAGE}\n}}"
+    return main_function(parse_module(text))
+
+
+@pytest.mark.parametrize("stride", [1, 2])
+@pytest.mark.parametrize(
+    ("op", "shape"), [("Conv2D", (3, 3, 4, 4)), ("DepthwiseConv2D", (3, 3, 4, 1))]
+)
+def test_a_convolution_with_the_channels_last(op, shape, stride):
+    func = channels_last_graph(op, shape, stride)
+    program = Program(func)
+    for size in ((1, 5, 6, 4), (2, 8, 7, 4), (0, 5, 6, 4)):
+        agree(program, func, {"x": inputs_for(size)["x"]})
+    (step,) = program.body.steps
+    assert isinstance(step, FoldedStep)
+
+
+def test_a_hard_swish_alone_keeps_the_order_of_its_operand():
+    func = chain(
+        ["t = Transpose(r, p)", *(line.format("t") for line in SWISH)], {**NUMBERS, **BACK}
+    )
+    program = Program(func)
+    inputs = inputs_for((1, 4, 5, 6), added=(2, 3, 4, 5))
+    (y,) = agree(program, func, inputs)
+    assert y.shape == (2, 4, 5, 3)
+    agree(program, func, inputs_for((1, 4, 5, 6), added=(2, 0, 4, 5)))
+    agree(program, func, {**inputs, "r": np.broadcast_to(np.float32(2), (2, 3, 4, 5)).copy()})
