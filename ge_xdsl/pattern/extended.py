@@ -33,6 +33,7 @@ from ge_xdsl.pattern.match import (
     MatcherConfig,
     boundary_miss,
     node_difference,
+    one_step_further,
 )
 from ge_xdsl.pattern.near import behind_copies
 from ge_xdsl.pattern.rule import Declined
@@ -464,6 +465,8 @@ class _Backtracking:
             name = known.node_name
             return "" if known is t else f"is {describe(t)}, expected '{name}' as elsewhere"
         reason = self.kind_difference(p, t)
+        if reason and t.op_type != p.op_type:
+            reason += one_step_further(t, p.op_type)
         if not reason and not is_constant(p) and any(t is o for o in self.nodes.values()):
             reason = f"is {describe(t)} again, expected another {p.op_type}"
         mark = self.marks.get(pattern, NO_MARK)

@@ -498,11 +498,16 @@ class _Branch:
             op = producer(value)
             if i != index and isinstance(op, GeOp) and op.op_type == wanted:
                 return f" ({wanted} is operand {i})"
-        for value in operands_of(here) if here is not None else ():
-            op = producer(value)
-            if isinstance(op, GeOp) and op.op_type == wanted:
-                return f" ({wanted} is one step further)"
-        return ""
+        return one_step_further(here, wanted)
+
+
+def one_step_further(here: Operation | None, wanted: str) -> str:
+    """A note where an op reads one of the type that was expected in its place."""
+    for value in operands_of(here) if here is not None else ():
+        op = producer(value)
+        if isinstance(op, GeOp) and op.op_type == wanted:
+            return f" ({wanted} is one step further)"
+    return ""
 
 
 def node_difference(graph: PatternGraph, config: MatcherConfig, p: GeOp, t: GeOp) -> str:
@@ -530,4 +535,5 @@ __all__ = [
     "boundary_miss",
     "match_at",
     "node_difference",
+    "one_step_further",
 ]
