@@ -40,7 +40,11 @@ GROUPS = {
         "unit/test_driver_fixpoint.py",
     ),
     "passes": ("compat/test_custom_passes.py",),
-    "verify": ("unit/test_verify_exact.py", "unit/test_verify_rewrites.py"),
+    "verify": (
+        "unit/test_verify_exact.py",
+        "unit/test_verify_rewrites.py",
+        "unit/test_verify_samples.py",
+    ),
     "extended": ("unit/test_pattern_extended.py", "unit/test_pattern_marks.py"),
     "order": ("unit/test_order_report.py", "unit/test_rewrites_order.py"),
 }
