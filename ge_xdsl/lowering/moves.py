@@ -17,7 +17,16 @@ from ge_xdsl.dialects.ge.slice import PadOp, PadV3Op, pad_pairs
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.gather import gather_reason, gather_unit, shared_gather
 from ge_xdsl.lowering.matmul import alloc
-from ge_xdsl.lowering.movement import Copy, Ints, Movement, Side, contiguous, movement_kernel
+from ge_xdsl.lowering.movement import (
+    SHORT_RUN,
+    Copy,
+    Ints,
+    Movement,
+    Side,
+    contiguous,
+    merged,
+    movement_kernel,
+)
 from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tiling import BUFFERS, Slot, vector_tiling
 from ge_xdsl.lowering.unit import Placer, Unit, launch_unit
@@ -34,6 +43,8 @@ SLICES = frozenset(
 JOINS = frozenset({"Concat", "ConcatD", "ConcatV2", "ConcatV2D", "Pack"})
 BEYOND = 1e39
 """Beyond f32: stands for infinity, which rounds to it, in the text of an instruction."""
+MANY = 1 << 14
+"""Elements of a result from which on short runs are not copied one by one."""
 TYPES = SLICES | JOINS | {"Pad", "PadV3", "Tile", "TileD", "GatherV2", "AsStrided"}
 
 
@@ -54,7 +65,20 @@ def reason(op: GeOp, target: Target) -> str:
     if any(constant_of(v) is None for v in known):
         return "no lowering for operands that are not constant"
     found = movement_of(op)
-    return found if isinstance(found, str) else ""
+    if isinstance(found, str):
+        return found
+    return _too_short(found) if op.op_type in ("Tile", "TileD") else ""
+
+
+def _too_short(found: Movement) -> str:
+    """Why many runs of a few bytes are not copied one by one, '' when they are longer or few."""
+    copy = merged(found.copies[0])
+    together = copy.src is not None and copy.src.strides[-1] == 1
+    length, count = copy.shape[-1] if together else 1, prod(copy.shape)
+    run = length * Tile((1,), found.element, "gm").size
+    if run >= SHORT_RUN or count < MANY:
+        return ""
+    return f"no lowering for {count // length} runs of {run} bytes"
 
 
 def data_of(op: GeOp) -> list[SSAValue]:

@@ -48,6 +48,12 @@ CASES = {
         ([f(3, 4, 5), ints([2])], {"axis": 1}),
         ([f(3, 4), ints([0, 3, 1, 2])], {"axis": -1}),
     ],
+    "Tile": [
+        ([f(30, 4, 1), ints([1, 3, 50])], {}),
+        ([f(90, 3), ints([2, 1, 77])], {}),
+        ([f(7, 1), ints([1, 5000])], {}),
+    ],
+    "TileD": [([f(60, 2, 3), ], {"multiples": [1, 7, 9]})],
     "ReverseSequence": [
         ([f(4, 7, 3), ints([7, 0, 3, 1])], {"seq_dim": 1, "batch_dim": 0}),
         ([f(6, 2, 5), ints([4, 0, 1, 6, 2], I32)], {"seq_dim": 0, "batch_dim": 2}),
@@ -75,6 +81,12 @@ def test_large_images_are_moved_at_the_speed_of_memory():
     x = sample("any", (1, 64, 270, 480), F16)
     report = check_op("DepthToSpace", x, block_size=2, mode="CRD", exact=True, **FLAT)
     assert report.us < 1.5 * (2 * x.nbytes / 1.48e6 + 5.4)  # a cold stream, and a launch [us]
+
+
+def test_short_runs_are_repeated_at_the_speed_of_memory():
+    x = sample("any", (512, 96, 1), F16)
+    report = check_op("Tile", x, ints([1, 1, 64]), exact=True)
+    assert report.us < 4 * (65 * x.nbytes / 1.48e6 + 5.4)
 
 
 def test_gathers_of_many_single_elements_fit():

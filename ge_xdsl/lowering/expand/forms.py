@@ -183,5 +183,5 @@ EXPANSIONS: dict[str, Expansion] = {
     **dict.fromkeys(("PadD", "PadV2", "PadV2D", "PadV3D"), _padded),
     "OneHotD": _one_hot,
     **{f"UnsortedSegment{kind}{form}": segments for kind in ("Sum", "Prod") for form in ("", "D")},
-    **dict.fromkeys(("StridedSliceD", "SliceDV2", "StridedSliceV3", "Permute", "TileD"), moved),
+    **dict.fromkeys(("StridedSliceD", "SliceDV2", "StridedSliceV3", "Permute"), moved),
 }

@@ -19,6 +19,9 @@ from ge_xdsl.dialects.ge.rearrange import (
 from ge_xdsl.dialects.ge.types import DataType, tensor_of
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 
+LONGEST_GATHERED = 2048
+"""Elements of a row that is repeated by a gather, at most, before and after."""
+
 Pairs = list[tuple[int, int]]
 
 
@@ -167,6 +170,34 @@ def repeat(build: Builder, op: GeOp) -> SSAValue:
     return build("GatherV2", x, build.array(places), [axis])
 
 
+def tile(build: Builder, op: GeOp) -> SSAValue:
+    """Short runs repeated by a gather in UB, longer ones by copies, the last dimension first"""
+    import numpy as np
+
+    x, y = op.operands[0], op.results[0]
+    out, shape = build.shape(y), build.shape(x)
+    have = [1] * (len(out) - len(shape)) + list(shape)
+    run = 1
+    for axis in reversed(range(len(out))):
+        run *= have[axis]
+        times = out[axis] // have[axis]
+        if times == 1:
+            continue
+        rows = build.reshape(x, [build.count(x) // run, run])
+        if run <= LONGEST_GATHERED:
+            places = np.tile(np.arange(run, dtype=np.int32), min(times, LONGEST_GATHERED // run))
+            rows = build("GatherV2", rows, build.array(places), [1])
+            left, over = divmod(times, len(places) // run)
+        else:
+            left, over = times, 0
+        parts = [build("Tile", rows, [1, left])] if left > 1 else [rows]
+        if over:
+            parts.append(build.slice(rows, 1, 0, over * run))
+        x = build.concat(parts, 1)
+        run *= times
+    return build.reshape(x, out)
+
+
 def reverse_sequence(build: Builder, op: GeOp) -> SSAValue:
     """Rows gathered from computed places: length - 1 - step in a sequence, else step"""
     import numpy as np
@@ -200,4 +231,5 @@ EXPANSIONS: dict[str, Expansion] = {
     **dict.fromkeys(("ReverseV2", "ReverseV2D"), reverse),
     "RepeatInterleave": repeat,
     "ReverseSequence": reverse_sequence,
+    **dict.fromkeys(("Tile", "TileD"), tile),
 }
