@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import Block, Operation, SSAValue
 
-from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.op import Instruction, integer
 from ge_xdsl.dialects.aicore.ordering import DMA_PIPES, Fixed, check_body_order, interlocked
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, bodies_of
 from ge_xdsl.dialects.aicore.sync import ALL, FLAGS, PipeBarrierOp, SetFlagOp, WaitFlagOp
@@ -79,8 +80,8 @@ class _Flags:
 
     edge: Edge
     ops: list[tuple[SetFlagOp | WaitFlagOp, int]]
-    buffers: frozenset[SSAValue]
-    """What both sides use."""
+    items: Sequence[Operation]
+    """What the places of the edge count."""
     like: _Flags | None = None
     first: int = 0
 
@@ -93,14 +94,14 @@ class _Flags:
         """Give the flags the ids from `first` on."""
         self.first = first
         for op, k in self.ops:
-            op.properties["id"] = IntegerAttr(first + k, i64)
+            op.properties["id"] = integer(first + k)
 
     def may_be_like(self, other: _Flags) -> bool:
         """Whether one id may do for both: one buffer in two loops, from turn to turn or not."""
         one = self.edge.count == other.edge.count == 1 and self.pair == other.pair
         apart = self.ops[0][0].parent is not other.ops[0][0].parent
-        same = self.buffers == other.buffers
-        return one and apart and same and bool(self.edge.later) == bool(other.edge.later)
+        alike = one and apart and bool(self.edge.later) == bool(other.edge.later)
+        return alike and _both(self.edge, self.items) == _both(other.edge, other.items)
 
 
 class _Sync:
@@ -113,9 +114,13 @@ class _Sync:
         assert body is not None
         self.body = body
         """Of the kind of cores that run the loop."""
-        self.fixed = Fixed.of(kernel)
         self.flags: list[_Flags] = []
         self.barriers: list[PipeBarrierOp] = []
+
+    @cached_property
+    def fixed(self) -> Fixed:
+        """What all proofs of the kernel's order have in common."""
+        return Fixed.of(self.kernel)
 
     def run(self, thorough: bool) -> None:
         """Find the edges of every body, then insert what they need, joined if it is too much."""
@@ -261,7 +266,7 @@ class _Sync:
         wait_flag = WaitFlagOp.make(edge.src, edge.dst, 0, edge.count)
         body.insert_op_after(set_flag, items[edge.i])
         body.insert_op_before(wait_flag, items[edge.j])
-        made = _Flags(edge, [(set_flag, 0), (wait_flag, 0)], _both(edge, items))
+        made = _Flags(edge, [(set_flag, 0), (wait_flag, 0)], items)
         self.flags.append(made)
         if edge.later:
             for k in range(edge.count):

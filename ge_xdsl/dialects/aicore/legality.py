@@ -52,7 +52,8 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
     have = target.cores("cube" if kernel.core == "mix" else kernel.core)
     if kernel.blocks > have:
         raise CompileError(
-            f"runs on {kernel.blocks} {kernel.core} cores, expected at most {have}",
+            f"runs on {kernel.blocks} {kernel.core} cores, expected at most {have} on "
+            f"{target.name}",
             subject=subject,
             location=kernel.source,
         )
@@ -77,9 +78,10 @@ def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> Non
             subject=subject,
             location=op.source,
         )
-    if op.pipe not in core_pipes(kind, target):
+    pipes = core_pipes(kind, target)
+    if op.pipe not in pipes:
         raise CompileError(
-            f"runs on pipe {op.pipe}, expected one of a {kind} core",
+            f"runs on pipe {op.pipe}, expected one of a {kind} core: {', '.join(pipes)}",
             subject=subject,
             location=op.source,
         )
