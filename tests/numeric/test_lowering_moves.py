@@ -223,7 +223,7 @@ DECLINED = [
         "no lowering for an axis that is not constant",
     ),
     (
-        ["y = ge.Tile(x, q2) -> 4x5xf16"],
+        ["y = ge.Slice(x, q2, q2) -> 4x5xf16"],
         "4x5xf16",
         "no lowering for operands that are not constant",
     ),

@@ -195,7 +195,7 @@ def tile(build: Builder, op: GeOp) -> SSAValue:
             parts.append(build.slice(rows, 1, 0, over * run))
         x = build.concat(parts, 1)
         run *= times
-    return build.reshape(x, out)
+    return build("Identity", x) if build.shape(x) == out else build.reshape(x, out)
 
 
 def reverse_sequence(build: Builder, op: GeOp) -> SSAValue:
