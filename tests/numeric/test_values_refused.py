@@ -83,6 +83,23 @@ CASES = [
 ]
 
 
+GRAMS = {
+    "max_gram_length": 1, "min_gram_length": 1, "max_skip_count": 0, "mode": "TF",
+    "ngram_counts": [0], "ngram_indexes": [0], "pool_strings": ["a"],
+}  # fmt: skip
+CASES += [
+    ("TfIdfVectorizer", [np.ones((2, 3), I64)], GRAMS,
+     "pool_int64s is empty, expected numbers: strings have no value"),
+    ("SubSampleLabels", [np.ones(3, I32), np.array([0, 0, 2], I32)],
+     {"batch_size_per_images": 4, "positive_fraction": 0.5},
+     "shuffle_matrix is no permutation, expected each number once"),
+    ("MoeInitRoutingV3", [f(5, 8), np.zeros((5, 2), I32)], {"expert_num": 4, "quant_mode": 1},
+     "drop_pad_mode, quant_mode or active_expert_range is set, expected the defaults"),
+    ("FFN", [np.ones((2, 4), I8), np.ones((4, 8), I8), np.ones((8, 4), I8)],
+     {"activation": "relu"}, "scale or a deq_scale is missing, expected all for DT_INT8"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(("op_type", "inputs", "attrs", "message"), CASES)
 def test_a_value_is_refused(op_type, inputs, attrs, message):
     op = make(op_type, inputs, True, (), None, attrs)

@@ -152,9 +152,7 @@ class _UniqueAxis(_Unique):
         return x.with_shape(vague), vector, vector
 
     def axis_split(self, x: Array, axis: Array, index: DataType) -> tuple[Array, Array, Array]:
-        places = ints_of(axis)
-        if len(places) > 1 or (not places and x.ndim != 1):
-            raise ValueError(f"axis is {places} for rank {x.ndim}, expected one axis")
+        places = ints_of(axis)  # one, or none for a vector, as `infer` has it
         return self.split(x, places[0] if places else 0, index)
 
 
