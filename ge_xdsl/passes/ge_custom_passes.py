@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block
 from xdsl.passes import ModulePass
 
+from ge_xdsl.dialects.ge.collect import seldom
 from ge_xdsl.dialects.ge.graph import functions, root_blocks
 from ge_xdsl.dialects.ge.names import output_names
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, tensor_of
@@ -22,6 +23,8 @@ from ge_xdsl.passes.registry import Runner, StageRun, UserPass
 from ge_xdsl.passes.rollback import GraphRecord
 from ge_xdsl.passes.session import Session, session_of
 from ge_xdsl.passes.switches import Switches
+from ge_xdsl.pattern.access import ops_of
+from ge_xdsl.pattern.provenance import GraphNames
 
 
 @dataclass(frozen=True)
@@ -87,10 +90,7 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
     run.scopes = {}
     message = run.error_message
     try:
-        changed = False
-        for block in list(root_blocks(func)):
-            if _is_inside(block, func):
-                changed |= runner(block)
+        changed = _run_on_graphs(runner, func, run)
         changed = changed and not (user_pass.kind == "fusion_base" and record.is_same())
         if changed:
             before = list(func.function_type.outputs)
@@ -112,6 +112,18 @@ def _run_pass(user_pass: UserPass, runner: Runner, func: FuncOp, run: StageRun) 
         raise PassError(f"raised {cause_of(error)}", subject=subject, location=place) from error
     if run.error_message != message:
         run.session.warn(f"pass '{user_pass.name}' set the message: {run.error_message}")
+    return changed
+
+
+def _run_on_graphs(runner: Runner, func: FuncOp, run: StageRun) -> bool:
+    """Run a pass on each graph; what is done once for all of them would else be done for each."""
+    blocks = list(root_blocks(func))
+    run.names = GraphNames(func) if len(blocks) > 1 else None
+    changed = False
+    with seldom(sum(len(ops_of(block)) for block in blocks)):
+        for block in blocks:
+            if _is_inside(block, func):
+                changed |= runner(block)
     return changed
 
 

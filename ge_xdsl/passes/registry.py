@@ -19,6 +19,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.errors import Location
 from ge_xdsl.passes.session import Session
 from ge_xdsl.pattern.pattern_rule import PatternRule
+from ge_xdsl.pattern.provenance import GraphNames
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Outcome
 
@@ -44,6 +45,8 @@ class StageRun:
 
     scopes: dict[Block, Scope] = field(default_factory=dict["Block", "Scope"])
     """What the `SubgraphRewriter` calls of the current pass share, per graph."""
+    names: GraphNames | None = None
+    """The node names that the runs of the current pass over a graph and its subgraphs share."""
 
     def report(self, root: GeOp, outcome: Outcome) -> None:
         """Tell the recorders of a rewrite that a `run` made, or tried, by itself."""

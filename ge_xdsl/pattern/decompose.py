@@ -15,6 +15,7 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.pattern.access import operands_of, producer
 from ge_xdsl.pattern.boundary import Boundary
 from ge_xdsl.pattern.pattern_rule import UNMET, RuleReport, RunReport
+from ge_xdsl.pattern.provenance import GraphNames
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope, replace_in
 from ge_xdsl.pattern.rule import APPLIED, Applied, Declined, Outcome
@@ -30,36 +31,53 @@ def decompose(
     pass_name: str = "",
     infer: bool = True,
     recorders: Sequence[Recorder] = (),
+    names: GraphNames | None = None,
 ) -> RunReport:
     """Replace each node of the given types, from a snapshot of the graph: GE's DecomposePass.
 
     The replacement has one input per tensor that the node reads (a tensor read twice counts
     once, missing optional operands are skipped) and one output per output of the node, used or
-    not. New nodes are not visited. Raises CompileError when a replacement is None or does not
-    fit.
+    not. New nodes are not visited. `names` is shared by the runs over a graph and its subgraphs.
+    Raises CompileError when a replacement is None or does not fit.
     """
-    rows: dict[str, RuleReport] = {}
     wanted = frozenset(op_types)
     snapshot = [op for op in block.ops if isinstance(op, GeOp) and op.op_type in wanted]
-    scope = Scope(block, pass_name, infer, batched=True, verifier=verifier_of(recorders))
+    verifier = verifier_of(recorders)
+    scope = Scope(block, pass_name, infer, batched=True, verifier=verifier, graph_names=names)
+    rows: dict[str, RuleReport] = {}
     try:
-        for op in snapshot if op_types else ():
-            begun = perf_counter()
-            outcome = _decompose_one(scope, op, build, meet)
-            micros = (perf_counter() - begun) * 1e6
-            row = rows.setdefault(op.op_type, RuleReport(op.op_type))
-            row.tried += 1
-            row.matched += 1
-            row.applied += isinstance(outcome, Applied)
-            row.micros += micros
-            for recorder in recorders:
-                recorder.attempt(pass_name, op.op_type, op, outcome, micros)
+        for op in snapshot:
+            _timed(scope, op, build, meet, recorders, rows)
     finally:
         scope.finish()
     for row in rows.values():
         for recorder in recorders:
             recorder.swept(pass_name, row.rule, row.tried, row.micros)
-    return RunReport(list(rows.values()))
+    report = RunReport(list(rows.values()))
+    if names is not None and report.changed:
+        names.note_all(block)
+    return report
+
+
+def _timed(
+    scope: Scope,
+    op: GeOp,
+    build: Callable[[GeOp], FuncOp | None],
+    meet: Callable[[GeOp], bool | Declined] | None,
+    recorders: Sequence[Recorder],
+    rows: dict[str, RuleReport],
+) -> None:
+    """Decompose one node and note it in the row of its type."""
+    begun = perf_counter()
+    outcome = _decompose_one(scope, op, build, meet)
+    micros = (perf_counter() - begun) * 1e6
+    row = rows.setdefault(op.op_type, RuleReport(op.op_type))
+    row.tried += 1
+    row.matched += 1
+    row.applied += isinstance(outcome, Applied)
+    row.micros += micros
+    for recorder in recorders:
+        recorder.attempt(scope.pass_name, op.op_type, op, outcome, micros)
 
 
 def _decompose_one(

@@ -27,7 +27,7 @@ from ge_xdsl.pattern.pattern_rule import (
     RunReport,
     makes_nodes,
 )
-from ge_xdsl.pattern.provenance import listing_of
+from ge_xdsl.pattern.provenance import GraphNames, listing_of
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import APPLIED, Applied, Rule
@@ -53,13 +53,15 @@ def run_ge(
     pass_name: str = "",
     infer: bool = True,
     recorders: Sequence[Recorder] = (),
+    names: GraphNames | None = None,
 ) -> RunReport:
     """Run rules over one graph in GE's order; subgraphs are graphs of their own.
 
-    `infer`: new nodes get inferred types, checked against what their readers had. Raises
+    `infer`: new nodes get inferred types, checked against what their readers had. `names`: shared
+    by the runs over a graph and its subgraphs, which would each look for its names. Raises
     CompileError when a replacement does not fit or rewriting does not end.
     """
-    run = _GeRun(block, pass_name, infer, recorders, makes_nodes(rules))
+    run = _GeRun(block, pass_name, infer, recorders, names, makes_nodes(rules))
     with seldom(run.index.size):
         try:
             run.many = len(rules) >= MANY
@@ -67,6 +69,8 @@ def run_ge(
                 run.sweep(rule)
         finally:
             run.scope.finish()
+    if names is not None and run.report.changed:
+        names.note_all(block)
     return run.report
 
 
@@ -79,17 +83,20 @@ class _GeRun:
         pass_name: str,
         infer: bool,
         recorders: Sequence[Recorder],
-        names: bool = False,
+        shared: GraphNames | None,
+        names: bool,
     ) -> None:
         self.block = block
         self.pass_name = pass_name
         self.recorders = recorders
         self.explains = any(recorder.explains for recorder in recorders)
         self.report = RunReport()
-        self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
-        self.index = BlockIndex(block, names=names)
+        verifier = verifier_of(recorders)
+        self.scope = Scope(block, pass_name, infer, verifier=verifier, graph_names=shared)
+        self.index = BlockIndex(block, names=names and shared is None)
         self.scope.names.listing = self.listing
-        self.scope.names.measured(block, self.index.longest_name)
+        if shared is None:
+            self.scope.names.graph.measured(block, self.index.longest_name)
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.rewriter.listen(self.index.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
@@ -111,7 +118,7 @@ class _GeRun:
 
     def inserted(self, op: Operation) -> None:
         if self.by_hand:
-            self.scope.names.note(op)
+            self.scope.names.graph.note(op)
         if op.parent is self.block:
             self.index.inserted(op)
             self.guard.created.append(op)

@@ -34,7 +34,7 @@ from ge_xdsl.pattern.pattern_rule import (
     RunReport,
     makes_nodes,
 )
-from ge_xdsl.pattern.provenance import listing_of
+from ge_xdsl.pattern.provenance import GraphNames, listing_of
 from ge_xdsl.pattern.recorder import Recorder
 from ge_xdsl.pattern.rewrite import Scope
 from ge_xdsl.pattern.rule import Applied, Rule
@@ -70,10 +70,13 @@ def run_fixpoint(
         while changed:
             indices = _indices(func, makes_nodes(rules))
             changed = False
+            names = GraphNames(func) if len(indices) > 1 else None
             with seldom(sum(index.size for index in indices)):
                 for index in reversed(indices):
-                    run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report)
-                    changed |= run.run() and len(indices) > 1
+                    run = _Fixpoint(index, rules, pass_name, infer, dce, recorders, report, names)
+                    if run.run() and names is not None:
+                        names.note_all(index.block)
+                        changed = True
     micros = (perf_counter() - started) * 1e6
     for rule in report.rules:
         for recorder in recorders:
@@ -152,16 +155,19 @@ class _Fixpoint:
         dce: bool,
         recorders: Sequence[Recorder],
         report: RunReport,
+        names: GraphNames | None,
     ) -> None:
         block = self.block = index.block
         self.pass_name = pass_name
         self.dce = dce
         self.recorders = recorders
         self.explains = any(recorder.explains for recorder in recorders)
-        self.scope = Scope(block, pass_name, infer, verifier=verifier_of(recorders))
+        verifier = verifier_of(recorders)
+        self.scope = Scope(block, pass_name, infer, verifier=verifier, graph_names=names)
         self.index = index
         self.scope.names.listing = self.listing
-        self.scope.names.measured(block, index.longest_name)
+        if names is None:
+            self.scope.names.graph.measured(block, index.longest_name)
         self.rewriter = GraphRewriter(self.scope, self.index)
         self.rewriter.listen(self.moved, self.replaced)
         self.rewriter.operation_insertion_handler.append(self.inserted)
@@ -240,7 +246,7 @@ class _Fixpoint:
 
     def inserted(self, op: Operation) -> None:
         if self.by_hand:
-            self.scope.names.note(op)
+            self.scope.names.graph.note(op)
         if op.parent is not self.block:
             return
         self.new.append(op)

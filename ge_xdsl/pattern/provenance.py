@@ -14,6 +14,7 @@ from itertools import islice
 from typing import TypeAlias, cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, IntegerType, StringAttr
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation
 
 from ge_xdsl.dialects.ge.names import describe
@@ -63,27 +64,39 @@ Listing: TypeAlias = Callable[[Block], tuple[Sequence[Operation], Sequence[Opera
 """Gives the ops of a block, and those of them with subgraphs."""
 
 
+def graph_of(op: Operation | None) -> Operation | None:
+    """The function that an op is, or is in, else the op itself."""
+    root = op
+    while root is not None and not isinstance(root, FuncOp):
+        root = root.parent_op()
+    return root or op
+
+
 def listing_of(block: Block) -> tuple[Sequence[Operation], Sequence[Operation]]:
     """A `Listing` that reads the block."""
     ops = ops_of(block)
     return ops, nested_in(ops)
 
 
-class Names:
-    """Names for new nodes of one graph: `<name>_<replaced names>_<counter>`, unique in it.
+class GraphNames:
+    """The node names of one graph with its subgraphs; runs over its blocks share it.
 
-    The counter tells them from each other. They are mostly longer than every name in the graph,
-    which tells them from those; only where one is not are the names of the graph collected.
+    A new name is mostly longer than every name in the graph, which tells it from those; only
+    where one is not are the names collected.
     """
 
     def __init__(self, root: Operation | None) -> None:
         self.root = root
-        self.counter = 0
-        self.listing: Listing = listing_of
-        """The ops of a block, for who has them at hand."""
         self.longest = UNKNOWN
         """A longer name of a new node is in use by no other, up to `MAX_NAME`."""
         self._taken: set[str] | None = None
+        self._tried: dict[str, tuple[int, int]] = {}
+        """A name without its number -> from which number to which, exclusive, all are taken."""
+
+    @property
+    def collected(self) -> bool:
+        """Whether the names are known, not only their length."""
+        return self._taken is not None
 
     def taken(self) -> set[str]:
         """Every name in the graph, and the ones given out."""
@@ -92,10 +105,34 @@ class Names:
             self.longest = MAX_NAME
         return self._taken
 
-    def measure(self) -> int:
+    def unique(self, name: str) -> str:
+        """`name` itself when it is free, else with a number; noted as taken."""
+        taken = self.taken()
+        if name not in taken:
+            taken.add(name)
+            return name
+        return self.free(name, 0)[1]
+
+    def free(self, base: str, number: int) -> tuple[int, str]:
+        """The first free one of `<base>_<number>`, `<base>_<number + 1>`, ..., which is taken
+        then, and the number behind its own."""
+        taken = self.taken()
+        low, high = self._tried.get(base, (number, number))
+        if low <= number <= high:
+            number = high
+        else:
+            low = number
+        while (name := f"{base}_{number}") in taken:
+            number += 1
+        taken.add(name)
+        if number > low:
+            self._tried[base] = (low, number + 1)
+        return number + 1, name
+
+    def measure(self, listing: Listing) -> int:
         """The length of the longest name in the graph, found on first use."""
         if self.longest == UNKNOWN:
-            self.longest = max(map(len, self._names(self.listing)), default=0)
+            self.longest = max(map(len, self._names(listing)), default=0)
         return self.longest
 
     def measured(self, block: Block, longest: int) -> None:
@@ -105,7 +142,7 @@ class Names:
             self.longest = longest
 
     def note(self, op: Operation) -> None:
-        """Note the name of a node that somebody else named and put into the graph."""
+        """Note the name of a node that came into the graph."""
         attr = op.attributes.get(NAME)
         if type(attr) is StringAttr:
             if self._taken is not None:
@@ -113,8 +150,36 @@ class Names:
             elif self.longest != UNKNOWN:
                 self.longest = max(self.longest, len(attr.data))
 
+    def note_all(self, block: Block) -> None:
+        """Note the names in a block that a run has changed, for the runs over other blocks."""
+        if self.longest != UNKNOWN:
+            for op in ops_of(block):
+                self.note(op)
+
     def _names(self, listing: Listing) -> list[str]:
         return [] if self.root is None else _names_in(self.root, listing)
+
+
+def names_around(block: Block) -> GraphNames:
+    """The names of the graph that a block is a part of."""
+    return GraphNames(graph_of(block.parent_op()))
+
+
+class Names:
+    """Names for new nodes of one run: `<name>_<replaced names>_<counter>`, unique in the graph.
+
+    The counter tells them from each other.
+    """
+
+    def __init__(self, graph: GraphNames) -> None:
+        self.graph = graph
+        self.counter = 0
+        self.listing: Listing = listing_of
+        """The ops of a block, for who has them at hand."""
+
+    def measure(self) -> int:
+        """The length of the longest name in the graph."""
+        return self.graph.measure(self.listing)
 
     def fresh(self, stem: str, replaced: str) -> str:
         """A name for a replacement node that the replacement calls `stem`."""
@@ -123,24 +188,13 @@ class Names:
         if len(base) > MAX_NAME:
             digest = hashlib.sha256(base.encode()).hexdigest()[:8]
             base = f"{base[: MAX_NAME - 9]}_{digest}"
-        while True:
+        if not self.graph.collected:
             name = f"{base}_{self.counter}"
-            self.counter += 1
-            if self._taken is None and len(name) > longest:
+            if len(name) > longest:
+                self.counter += 1
                 return name
-            taken = self.taken()
-            if name not in taken:
-                taken.add(name)
-                return name
-
-    def unique(self, name: str) -> str:
-        """`name` itself when it is free, else with a number; noted as taken."""
-        taken = self.taken()
-        found, k = name, 0
-        while found in taken:
-            found, k = f"{name}_{k}", k + 1
-        taken.add(found)
-        return found
+        self.counter, name = self.graph.free(base, self.counter)
+        return name
 
 
 def _names_in(root: Operation, listing: Listing) -> list[str]:

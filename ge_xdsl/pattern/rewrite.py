@@ -31,6 +31,7 @@ from ge_xdsl.dialects.ge.types import (
     tensor_of,
 )
 from ge_xdsl.errors import CompileError
+from ge_xdsl.pattern import provenance
 from ge_xdsl.pattern.access import (
     WIDE,
     control_edges,
@@ -81,6 +82,8 @@ class Scope:
     batched: bool = False
     """Whether `finish` comes at the end of a run: what costs as much as an op is wide, or the
     graph has outputs, is then put off until there."""
+    graph_names: provenance.GraphNames | None = None
+    """The names of the graph, where runs over its blocks share them."""
     names: Names = field(init=False)
     order: BlockOrder = field(init=False)
     origins: Origins = field(default_factory=Origins)
@@ -99,10 +102,7 @@ class Scope:
     """What a new node says of the passes that made it, when it replaces original nodes."""
 
     def __post_init__(self) -> None:
-        root = self.block.parent_op()
-        while root is not None and not isinstance(root, FuncOp):
-            root = root.parent_op()
-        self.names = Names(root or self.block.parent_op())
+        self.names = Names(self.graph_names or provenance.names_around(self.block))
         self.order = BlockOrder(self.block)
         self.passes = texts((self.pass_name,)) if self.pass_name else None
 
@@ -375,7 +375,7 @@ def _name(scope: Scope, new: Sequence[GeOp], nodes: Sequence[Operation]) -> None
         if op.regions:
             for inner in op.walk():
                 if inner is not op and isinstance(inner, GeOp) and inner.node_name:
-                    inner.node_name = scope.names.unique(inner.node_name)
+                    inner.node_name = scope.names.graph.unique(inner.node_name)
 
 
 def _node_name(op: Operation) -> str:
@@ -485,7 +485,7 @@ def _control(scope: Scope, nodes: Sequence[Operation], copy: _Copy) -> None:
 
 def _no_op(scope: Scope, name: str) -> SSAValue:
     """The token of a new NoOp at the end of the graph."""
-    made = NoOpOp.build(node_name=scope.names.unique(name))
+    made = NoOpOp.build(node_name=scope.names.graph.unique(name))
     scope.block.insert_op_before(made, scope.tail())
     _inserted(scope, made)
     return made.results[0]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter
 from xdsl.utils.exceptions import VerifyException
@@ -23,7 +22,7 @@ from ge_xdsl.pattern.access import (
     producer,
     user_of,
 )
-from ge_xdsl.pattern.provenance import Names, Origins, fuse_problem, inherit
+from ge_xdsl.pattern.provenance import GraphNames, Origins, fuse_problem, graph_of, inherit
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -33,16 +32,14 @@ class NamePool:
     """Unique names for new nodes, shared by the rules of a pass: one look at each graph."""
 
     def __init__(self) -> None:
-        self._by_root: dict[Operation | None, Names] = {}
+        self._by_root: dict[Operation | None, GraphNames] = {}
 
     def unique(self, near: Operation, name: str) -> str:
         """`name`, with a number when a node of the graph around `near` has it already."""
-        root = near.parent_op()
-        while root is not None and not isinstance(root, FuncOp):
-            root = root.parent_op()
+        root = graph_of(near.parent_op())
         known = self._by_root.get(root)
         if known is None:
-            known = self._by_root[root] = Names(root)
+            known = self._by_root[root] = GraphNames(root)
         return known.unique(name)
 
 

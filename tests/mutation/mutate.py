@@ -38,6 +38,7 @@ GROUPS = {
         "unit/test_driver_linear.py",
         "unit/test_driver_prefilter.py",
         "unit/test_driver_fixpoint.py",
+        "unit/test_driver_subgraphs.py",
     ),
     "passes": ("compat/test_custom_passes.py",),
     "verify": (

@@ -216,6 +216,7 @@ class _PatternAdapter(_Adapter):
                     pass_name=self.descriptor.pass_name,
                     infer=self.stage.infers,
                     recorders=self.stage.session.recorders,
+                    names=self.stage.names,
                 ).changed
             ),
         )
@@ -344,6 +345,7 @@ class _DecomposeAdapter(_Adapter):
                     pass_name=self.descriptor.pass_name,
                     infer=self.stage.infers,
                     recorders=self.stage.session.recorders,
+                    names=self.stage.names,
                 ).changed
             ),
         )
