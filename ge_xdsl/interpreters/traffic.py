@@ -8,6 +8,7 @@ workspace stays in L2.
 
 from __future__ import annotations
 
+import itertools
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from math import prod
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp, TakeOp, WorkspaceOp
+from ge_xdsl.dialects.aicore.move import CopyRowsOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.dialects.aicore.types import TileType, tile_of
@@ -87,6 +89,8 @@ class _Use:
     """Bytes that every round misses, where rounds were gone through."""
     indices: tuple[SSAValue, ...] = ()
     """What tells its panels apart."""
+    scattered: bool = False
+    """Whether each tile has rows of its own, which values tell: its panels are those."""
 
 
 def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
@@ -273,6 +277,19 @@ def _size_up(use: _Use, loop: ForOp | None, rounds: Rounds | None, tiles: int) -
     use.bytes = tile_of(use.value).size * _distinct(use.value) / use.keys
     use.moved = use.bytes * tiles
     use.missed = use.bytes * use.keys
+    picked = _picked(use, loop)
+    if picked:
+        use.scattered, use.moved, use.bytes = True, picked, picked / tiles
+        use.missed = min(use.missed, picked)
+
+
+def _picked(use: _Use, loop: ForOp | None) -> float:
+    """The bytes that a loop gathers by rows, all of its extents; 0 for uses of another kind."""
+    alone = all(isinstance(op, CopyRowsOp) and op.parent_op() is loop for op in use.ops)
+    if loop is None or not alone:
+        return 0.0
+    extents = [extent for extent in loop.extents if isinstance(extent, int)]
+    return float(tile_of(use.value).size * prod(extents) * len(use.ops))
 
 
 def _parts(uses: Sequence[_Use]) -> list[_Part]:
@@ -318,12 +335,20 @@ def _evict(uses: Sequence[_Use], rounds: Rounds, capacity: float, beside: float)
             held += beside / len(rounds.places)
         while held > capacity and len(cache) > 1:
             held -= cache.popitem(last=False)[1]
+    for use in uses:
+        # rows that are picked again are no more than there are
+        share = _size(use) / use.missed if use.scattered and use.missed > _size(use) else 1.0
+        use.each = [each * share for each in use.each]
+        use.missed *= share
 
 
 def _panel_numbers(first: int, use: _Use, rounds: Rounds, step: int) -> list[list[int]]:
     """The panels of a use that each round needs, by numbers that no other use has."""
     key: Read = rounds.reader(use.indices)
     known: dict[object, int] = {}
+    if use.scattered:
+        count = itertools.count(first, step)
+        return [[next(count) for _ in part] for part in rounds.places]
     return [
         [known.setdefault(k, len(known) * step + first) for k in dict.fromkeys(map(key, part))]
         for part in rounds.places

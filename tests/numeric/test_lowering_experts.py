@@ -2,10 +2,11 @@
 
 import numpy as np
 import pytest
-from lowered_op import check_op, make_with
+from lowered_op import check_op, make_with, module_of
 from op_runs import SHAPING
 from op_witness import BF16, F16, F32, I8, I32, I64, sample
 
+import ge_xdsl as gx
 from ge_xdsl.lowering.expand import expanded
 from ge_xdsl.lowering.expand.builder import NotExpandedError
 
@@ -174,6 +175,18 @@ def test_groups_that_are_not_known_cost_a_few_times_those_that_are():
     known = check_op("GroupedMatmul", [x], [w], *NOTHING, groups, known=("group_list",), **SPLIT)
     later = check_op("GroupedMatmul", [x], [w], *NOTHING, groups, **SPLIT)
     assert later.us < 4 * known.us
+
+
+def test_a_gather_costs_the_rows_that_it_takes_however_many_there_are():
+    def gather(rows):
+        x, places = np.broadcast_to(np.zeros((), F16), (rows, 4096)), np.zeros(1024, I32)
+        op = make_with("GatherV2", [x, places, np.array([0])], SHAPING, (), {})
+        (kernel,) = gx.estimate(module_of(op), "Ascend910B1").kernels
+        return kernel
+
+    small, large = gather(2048), gather(1 << 16)
+    assert large.us == pytest.approx(small.us, rel=0.05)
+    assert large.roofline_us <= large.us
 
 
 DECLINED = [

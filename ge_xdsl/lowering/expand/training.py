@@ -293,23 +293,32 @@ def _same(build: Builder, op: GeOp) -> SSAValue:
 def _class_losses(
     build: Builder, op: GeOp, x: Term, target: SSAValue, weight: Term | None
 ) -> tuple[Term, Term]:
-    """-weight[t] x[n, t, ...] and weight[t], both 0 where t is ignored; classes in dimension 1."""
+    """-weight[t] x[n, t, ...] and weight[t], both 0 where t is ignored; classes in dimension 1.
+
+    One element of x is gathered for each label.
+    """
     x = x if len(x.shape) > 1 else x.reshape([1, *x.shape])
-    rank, classes = len(x.shape), x.shape[1]
-    ramp = build.reshape(
-        build.const(range(classes), DataType.DT_FLOAT), [1, classes, *([1] * (rank - 2))]
+    (lead, classes), tail = x.shape[:2], prod(x.shape[2:])
+    labels = build.reshape(build.cast(target, DataType.DT_INT32), [lead, tail])
+    used = Term(build, build("NotEqual", labels, op.get_attr("ignore_index")))
+    labels = build("SelectV2", used.value, labels, build.const(0, DataType.DT_INT32))
+    starts = build.const(
+        [[n * classes * tail + k for k in range(tail)] for n in range(lead)], DataType.DT_INT32
     )
-    wide = build.cast(target, DataType.DT_FLOAT)
-    picks = Term(build, build.reshape(wide, [x.shape[0], 1, *x.shape[2:]]))
-    hot = Term(build, build("Equal", build.spread(picks.value, x.shape), ramp))
-    hot = hot.both(picks.is_("NotEqual", float(op.get_attr("ignore_index"))))
-    along = [1, classes, *([1] * (rank - 2))]
+    place = build("Add", build("Mul", labels, tail) if tail > 1 else labels, starts)
+    count = lead * tail
+    flat = build.reshape(x.value, [prod(x.shape), 1])
+    picked = build("GatherV2", flat, build.reshape(place, [count]), [0])
+    shape = build.shape(target)
+    column = used.reshape([count, 1])
     if weight is None:
-        weights = Term(build, build.spread(build.const(1, DataType.DT_FLOAT), along))
+        each = Term(build, build.const([[1.0]], DataType.DT_FLOAT))
     else:
-        weights = weight.reshape(along)
-    used = hot.pick(weights, 0.0)
-    return -(hot.pick(x, 0.0) * used).sum([1], False), used.sum([1], False)
+        table = build.reshape(weight.value, [classes, 1])
+        each = Term(build, build("GatherV2", table, build.reshape(labels, [count]), [0]))
+    weights = column.pick(each, 0.0)
+    loss = -(weights * Term(build, picked))
+    return column.pick(loss, 0.0).reshape(shape), weights.reshape(shape)
 
 
 def _class_mean(loss: Term, weights: Term, how: str) -> Term:
