@@ -123,7 +123,33 @@ def check_numbers(var: Tensor, **tensors: Tensor) -> None:
         check_scalar(tensor, name)
 
 
-class ApplyMomentumOp(GeOp):
+class _Momentum(GeOp):
+    """A step of var by what accum has gathered of the gradients."""
+
+    var = operand()
+    accum = operand()
+    lr = operand()
+    grad = operand()
+    momentum = operand()
+    new_var = result("var")
+
+    widens = True
+
+    def infer(self, var: Tensor, *rest: Tensor) -> Tensor:
+        accum, lr, grad, momentum = rest
+        check_numbers(var, lr=lr, momentum=momentum)  # C2
+        return like_var(var, accum=accum, grad=grad)  # C1
+
+    def evaluate(self, var: Array, *rest: Array) -> Array:
+        accum, lr, grad, momentum = rest
+        return self.step(var, accum, lr.reshape(()), grad, momentum.reshape(()))
+
+    def step(self, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array) -> Array:
+        """The new var."""
+        raise NotImplementedError
+
+
+class ApplyMomentumOp(_Momentum):
     """var = var - lr * accum', accum' = accum * momentum + grad
 
     With use_nesterov var - lr * grad - lr * momentum * accum'. Only var is a result. use_locking
@@ -133,32 +159,17 @@ class ApplyMomentumOp(GeOp):
 
     name = "ge.ApplyMomentum"
 
-    var = operand()
-    accum = operand()
-    lr = operand()
-    grad = operand()
-    momentum = operand()
-    new_var = result("var")
     use_nesterov = boolean(False)
     use_locking = boolean(False)
 
-    widens = True
-
-    def infer(self, var: Tensor, *rest: Tensor) -> Tensor:
-        accum, lr, grad, momentum = rest
-        check_numbers(var, lr=lr, momentum=momentum)  # C2
-        return like_var(var, accum=accum, grad=grad)  # C1
-
-    def evaluate(self, var: Array, *rest: Array) -> Array:
-        accum, lr, grad, momentum = rest
-        lr, momentum = lr.reshape(()), momentum.reshape(())
+    def step(self, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array) -> Array:
         accum = accum * momentum + grad
         if self.use_nesterov:
             return var - grad * lr - accum * momentum * lr
         return var - accum * lr
 
 
-class ApplyKerasMomentumOp(GeOp):
+class ApplyKerasMomentumOp(_Momentum):
     """var = var + accum', accum' = momentum * accum - lr * grad
 
     With use_nesterov var + momentum * accum' - lr * grad. Only var is a result. use_locking has no
@@ -168,25 +179,10 @@ class ApplyKerasMomentumOp(GeOp):
 
     name = "ge.ApplyKerasMomentum"
 
-    var = operand()
-    accum = operand()
-    lr = operand()
-    grad = operand()
-    momentum = operand()
-    new_var = result("var")
     use_locking = boolean(False)
     use_nesterov = boolean(False)
 
-    widens = True
-
-    def infer(self, var: Tensor, *rest: Tensor) -> Tensor:
-        accum, lr, grad, momentum = rest
-        check_numbers(var, lr=lr, momentum=momentum)  # C2
-        return like_var(var, accum=accum, grad=grad)  # C1
-
-    def evaluate(self, var: Array, *rest: Array) -> Array:
-        accum, lr, grad, momentum = rest
-        lr, momentum = lr.reshape(()), momentum.reshape(())
+    def step(self, var: Array, accum: Array, lr: Array, grad: Array, momentum: Array) -> Array:
         accum = momentum * accum - lr * grad
         return var + momentum * accum - lr * grad if self.use_nesterov else var + accum
 
