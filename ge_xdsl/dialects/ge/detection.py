@@ -132,7 +132,30 @@ class _Output(GeOp):
         return Tensor(first.dtype, bounded(shape)), Tensor(DataType.DT_INT32, (n, 8))
 
 
-class YoloV2DetectionOutputOp(_Output):
+class _YoloV2(_Output):
+    """Coordinates, objectness and classes of one scale, and the images' sizes."""
+
+    coord_data = operand()
+    obj_prob = operand()
+    classes_prob = operand()
+    img_info = operand()
+
+    biases = floats()
+    boxes = integer(5)
+    coords = integer(4)
+    classes = integer(20)
+    relative = boolean(True)
+    obj_threshold = floating(0.5)
+    post_nms_topn = integer(512)
+    score_threshold = floating(0.5)
+    iou_threshold = floating(0.45)
+    pre_nms_topn = integer(512)
+
+    def infer(self, coord_data: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
+        return self.outputs(coord_data, True)
+
+
+class YoloV2DetectionOutputOp(_YoloV2):
     """box_out [N, 6 * post_nms_topn] and box_out_num [N, 8]; the values are not modelled
 
     C1: coord_data is a floating-point tensor. C2: post_nms_topn is 0 or more.
@@ -140,28 +163,11 @@ class YoloV2DetectionOutputOp(_Output):
 
     name = "ge.YoloV2DetectionOutput"
 
-    coord_data = operand()
-    obj_prob = operand()
-    classes_prob = operand()
-    img_info = operand()
     box_out = result()
     box_out_num = result()
-    biases = floats()
-    boxes = integer(5)
-    coords = integer(4)
-    classes = integer(20)
-    relative = boolean(True)
-    obj_threshold = floating(0.5)
-    post_nms_topn = integer(512)
-    score_threshold = floating(0.5)
-    iou_threshold = floating(0.45)
-    pre_nms_topn = integer(512)
-
-    def infer(self, coord_data: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
-        return self.outputs(coord_data, True)
 
 
-class YoloV2DetectionOutputDOp(_Output):
+class YoloV2DetectionOutputDOp(_YoloV2):
     """box_out [N, 6 * post_nms_topn] and box_out_num [N, 8]; the values are not modelled
 
     C1: coord_data is a floating-point tensor. C2: post_nms_topn is 0 or more.
@@ -169,27 +175,10 @@ class YoloV2DetectionOutputDOp(_Output):
 
     name = "ge.YoloV2DetectionOutputD"
 
-    coord_data = operand()
-    obj_prob = operand()
-    classes_prob = operand()
-    img_info = operand()
     windex = operand()
     hindex = operand()
     box_out = result()
     box_out_num = result()
-    biases = floats()
-    boxes = integer(5)
-    coords = integer(4)
-    classes = integer(20)
-    relative = boolean(True)
-    obj_threshold = floating(0.5)
-    post_nms_topn = integer(512)
-    score_threshold = floating(0.5)
-    iou_threshold = floating(0.45)
-    pre_nms_topn = integer(512)
-
-    def infer(self, coord_data: Tensor, *rest: Tensor) -> tuple[Tensor, Tensor]:
-        return self.outputs(coord_data, True)
 
 
 class _YoloV3(_Output):
