@@ -116,6 +116,8 @@ class Bisection:
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> passes around which the graph could not be run."""
     trials: int = 0
+    latest: tuple[ModuleOp, GraphSamples] | None = None
+    """The module after the last pass, and what it gave: the next pass starts from there."""
 
     def run(self, module: ModuleOp, passes: Sequence[ModulePass]) -> Finding | None:
         """Run the passes in place up to the first that is wrong; None when none is."""
@@ -142,8 +144,10 @@ class Bisection:
         catcher, watch = Catcher(self.limit), FiniteWatch()
         reason = ""
         samples: GraphSamples | None = None
+        known, self.latest = self.latest, None
         try:
-            samples = GraphSamples.of(main_function(module), EVERY_SAMPLE)
+            same = known is not None and known[0] is module
+            samples = known[1] if known is not None and same else sampled(module)
         except NotChecked as error:
             reason = str(error)
         try:
@@ -163,6 +167,7 @@ class Bisection:
             self.unchecked[reason] = self.unchecked.get(reason, 0) + 1
         else:
             self.checked += 1
+            self.latest = (module, samples) if samples else None
         return None
 
     def apply(
@@ -252,6 +257,11 @@ class Bisection:
             else:
                 position += 1
         return module
+
+
+def sampled(module: ModuleOp) -> GraphSamples:
+    """The main graph on every kind of sample; raises NotChecked."""
+    return GraphSamples.of(main_function(module), EVERY_SAMPLE)
 
 
 def copied(module: ModuleOp) -> ModuleOp:

@@ -21,13 +21,13 @@ from ge_xdsl.interpreters.program import Program
 from ge_xdsl.pattern.cone import Cone
 from ge_xdsl.pattern.exact import MANTISSA
 from ge_xdsl.pattern.samples import (
-    LARGE,
     NONFINITE,
     RANDOM,
     SAMPLES,
     SIZES,
     SMALL,
     NotChecked,
+    adds,
     judged,
     sample,
     turns_of,
@@ -104,7 +104,7 @@ def _first_runs(func: FuncOp, kinds: Sequence[str], seed: int, size: int) -> Ite
     assert last is not None
     light = Cone(last.operands, len(func.body.block.ops)).work() <= LIGHT
     for kind in kinds:
-        if kind == LARGE and all(t.dtype != DataType.DT_FLOAT16 for t in tensors):
+        if not adds(kind, [t.dtype for t in tensors]):
             continue
         turns = turns_of(kind, [prod(shape) for shape in shapes]) if light else 1
         for turn in range(turns):

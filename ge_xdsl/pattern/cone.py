@@ -17,12 +17,12 @@ from ge_xdsl.pattern import exact
 from ge_xdsl.pattern.exact import Inexact
 from ge_xdsl.pattern.graph import is_constant
 from ge_xdsl.pattern.samples import (
-    LARGE,
     LIMIT,
     RANDOM,
     SIZES,
     TOO_LARGE,
     NotChecked,
+    adds,
     sample,
     turns_of,
 )
@@ -141,7 +141,7 @@ class Cone:
         """How often to try a kind of samples to see all of its values; 0 for one that differs
         from no other here."""
         varied = [_tensor(leaf) for leaf in self.leaves if constant_of(leaf) is None]
-        if kind == LARGE and all(t.dtype != DataType.DT_FLOAT16 for t in varied):
+        if not adds(kind, [t.dtype for t in varied]):
             return 0
         shapes = [[size if d == DYNAMIC else d for d in t.shape or ()] for t in varied]
         return turns_of(kind, [prod(shape) for shape in shapes])

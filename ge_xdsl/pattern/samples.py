@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Collection
 
     import numpy as np
 
@@ -86,6 +86,13 @@ def turns_of(kind: str, sizes: list[int]) -> int:
     if kind == RANDOM:
         return -(-_DRAWN // min(filled))
     return max(min(TURNS, -(-_LONGEST // min(filled))), 1 + (kind == LARGE))
+
+
+def adds(kind: str, dtypes: Collection[DataType]) -> bool:
+    """Whether a kind gives other values than the kinds before it to tensors of these types."""
+    if kind == LARGE:
+        return DataType.DT_FLOAT16 in dtypes
+    return kind not in (HUGE, NONFINITE) or not THRESHOLDS.keys().isdisjoint(dtypes)
 
 
 def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Array:

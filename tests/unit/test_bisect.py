@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -18,10 +19,12 @@ from ge_xdsl.errors import CompileError
 from ge_xdsl.passes.bisect import Bisection
 from ge_xdsl.passes.dce import GeDcePass
 from ge_xdsl.passes.extract import extract
+from ge_xdsl.passes.numbers import GraphSamples
 from ge_xdsl.passes.session import Session, session_of
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
+from ge_xdsl.pattern.samples import EVERY_SAMPLE
 
 CHAIN = ["Exp", "Neg", "Relu", "Abs", "Relu", "Square"]
 
@@ -184,3 +187,51 @@ def test_usage(options, text, tmp_path, capsys) -> None:
     path.write_text(module_text(chain(CHAIN)))
     assert main([str(path), "--bisect", *options]) == 2
     assert capsys.readouterr().err == f"ge-opt: error: {text}\n"
+
+
+# What whole graphs are tried on
+
+
+def samples_of(text):
+    return GraphSamples.of(main_function(parse_module(text, "g.mlir")), EVERY_SAMPLE)
+
+
+GATHERED = """func.func @main(%x: tensor<4x2xf32>, %i: I) -> Y {
+  %a = ge.Const() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
+  %y = ge.GatherV2(%x, %i, %a) : (tensor<4x2xf32>, I, tensor<i32>) -> Y
+  func.return %y : Y
+}
+""".replace("I", "tensor<5000xi32>").replace("Y", "tensor<5000x2xf32>")
+
+
+def test_samples_that_a_graph_is_not_defined_on_are_left_out() -> None:
+    kinds = [run.kind for run in samples_of(GATHERED).runs]
+    assert kinds == ["random values", "zeros", "huge values", "NaN and infinite values"]
+
+
+def test_small_inputs_are_tried_with_every_value_where_that_is_cheap() -> None:
+    text = module_text(chain(["Exp"], "tensor<f16>"))
+    counts = Counter(run.kind for run in samples_of(text).runs)
+    assert set(counts) == set(EVERY_SAMPLE)
+    assert counts["random values"] == 16
+    wide = module_text(chain(["Exp"], "tensor<2048xf32>"))
+    assert [run.kind for run in samples_of(wide).runs] == [
+        k for k in EVERY_SAMPLE if "large" not in k
+    ]
+
+
+def test_a_graph_without_elements_is_not_checked() -> None:
+    finding, search = found(chain(["Exp"], "tensor<0xf32>"), GeDcePass())
+    assert finding is None
+    assert search.summary() == (
+        "no pass is wrong, 0 checked by numbers; 1 not checked: the results have no elements"
+    )
+
+
+def test_the_rewrite_that_breaks_the_graph_is_named() -> None:
+    """A rewrite that is wrong by itself, but right behind an Abs, is passed over."""
+    module = chain(["Abs", "Relu", "Neg", "Relu", "Exp"])
+    finding, _ = found(module, RenamePass("Relu", "Identity"))
+    assert finding is not None
+    assert finding.site.startswith("ge.Relu 'v3'")
+    assert types_of(finding.reduced) == ["Relu"]
