@@ -74,7 +74,7 @@ def _dense(weight: Array, windows: Sequence[Window]) -> ImageKernel:
 
 def _product_cost(rows: int, depth: int, columns: int) -> float:
     """About the nanoseconds of a matrix product: narrow results fill no vectors."""
-    return 2e-2 * rows * depth * (columns + 8)
+    return 2e-2 * rows * depth * (columns + 6)
 
 
 def _rows_at_once(width: int, channels: int, depth: int) -> int:
@@ -156,7 +156,7 @@ class Unfolded:
         rows = high.count * blocks
         if count > 1 and piece * kh * count * out > FILTER:
             return float("inf")
-        copied = rows * kh * (12 + 0.12 * piece)
+        copied = rows * kh * (8 + 0.12 * piece)
         cut = 0.3 * rows * count * out if wide.count % count else 0
         return copied + cut + _product_cost(rows, kh * piece, count * out)
 
@@ -231,7 +231,7 @@ class RowPairs:
         if count > 1 and 4 * piece * count * out > FILTER:
             return float("inf")
         sums = 0.6 * pairs * (wide.count * wide.stride + wide.span) * channels
-        copied = 4 * pairs * blocks * (12 + 0.12 * piece)
+        copied = 4 * pairs * blocks * (8 + 0.12 * piece)
         results = 1.2 * pairs * blocks * count * out
         return (
             20000 + sums + copied + results + 4 * _product_cost(pairs * blocks, piece, count * out)

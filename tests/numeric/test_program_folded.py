@@ -323,3 +323,15 @@ def test_a_hard_swish_alone_keeps_the_order_of_its_operand():
     assert y.shape == (2, 4, 5, 3)
     agree(program, func, inputs_for((1, 4, 5, 6), added=(2, 0, 4, 5)))
     agree(program, func, {**inputs, "r": np.broadcast_to(np.float32(2), (2, 3, 4, 5)).copy()})
+
+
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "circular"])
+def test_borders_around_channels_that_are_last(mode):
+    sides = np.array([0, 0, 1, 0, 2, 1, 0, 2])
+    lines = ["d = Relu(c)", f'y = PadV3(d, n) mode = "{mode}"']
+    func = chain(lines, {"n": sides})
+    (y,) = agree(Program(func), func, inputs_for((2, 4, 5, 6)))
+    names = {"circular": "wrap"}
+    inner = y[:, 1:, 2:-1, :-2]
+    wanted = np.pad(inner, sides.reshape(4, 2), mode=names.get(mode, mode))
+    np.testing.assert_array_equal(y, wanted)

@@ -438,7 +438,10 @@ class Padding(GeOp):
             y = np.full_like(x, fill, shape=shape)  # in the memory order of x
             y[tuple(slice(b, b + n) for n, (b, _) in zip(x.shape, widths, strict=True))] = x
             return y
-        return np.pad(x, widths, mode=_NUMPY_MODES[mode])
+        order = sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis]))  # that of memory
+        sides = [widths[axis] for axis in order]
+        y = np.pad(x.transpose(order), sides, mode=_NUMPY_MODES[mode])
+        return y.transpose([order.index(axis) for axis in range(x.ndim)])
 
 
 _NUMPY_MODES: dict[str, Any] = {
