@@ -9,8 +9,8 @@ Add x 0, 1 TransposeD pair). Prints JSON: for each graph the microseconds per no
 patterns, of `run_fixpoint` with patterns and with hand-written rules, of xDSL's own walker with
 the same hand-written rules, of tinygrad and onnxscript where they are installed, and of 100 and
 400 patterns that match nothing; then how many times ours each of the others takes, and the
-exponent from the first size to the last: 1 is linear. CPU time, best of the repeats, which take
-turns; the graph is built anew for each.
+exponent from the first size to the last: 1 is linear. A last entry names the peers that are not
+installed. CPU time, best of the repeats, which take turns; the graph is built anew for each.
 """
 
 from __future__ import annotations
@@ -443,6 +443,8 @@ def main() -> None:
         rows = [measure(kind, n, args.repeat, args.runs) for n in sizes]
         rows[-1]["exponent"] = exponents(rows[0], rows[-1])
         results += rows
+    if absent := peers.missing():
+        results.append({"not_installed": absent, "install": f"pip install {' '.join(absent)}"})
     print(json.dumps(results, indent=2))
 
 

@@ -25,10 +25,19 @@ BIAS = {"MatMul", "BatchMatMulV2", "MatMulV2"}
 """Products whose bias is a third operand."""
 
 
+def known() -> dict[str, Prepare]:
+    """The peers, by name."""
+    return {"tinygrad": tinygrad_run, "onnxscript": onnxscript_run}
+
+
 def installed() -> dict[str, Prepare]:
     """The peers that can be imported, by name."""
-    known: dict[str, Prepare] = {"tinygrad": tinygrad_run, "onnxscript": onnxscript_run}
-    return {name: prepare for name, prepare in known.items() if find_spec(name) is not None}
+    return {name: prepare for name, prepare in known().items() if find_spec(name) is not None}
+
+
+def missing() -> list[str]:
+    """The names of the others."""
+    return [name for name in known() if find_spec(name) is None]
 
 
 def _nodes(block: Block) -> list[GeOp]:
