@@ -62,6 +62,10 @@ class OptimizeReport:
     messages: Sequence[str] = field(default_factory=list[str])
     failures: Sequence[str] = field(default_factory=list[str])
     """Wrong rewrites that `verify` found and left out, an error line each."""
+    checked: int = 0
+    """How many rewrites `verify` compared by numbers, the wrong ones included."""
+    unchecked: Mapping[str, int] = field(default_factory=dict[str, int])
+    """Reason -> rewrites that `verify` could not compare; they were applied."""
 
     @property
     def changed(self) -> bool:
@@ -135,7 +139,8 @@ def optimize(
     `passes` is a file or directory, or several, besides `ASCEND_GE_PY_PASS_PATH`; their passes are
     forgotten afterwards. `options` is what `PassContext.get_option_value` reads. With `verify` each
     rewrite is checked by numbers before it is applied; a wrong one is left out and told in
-    `failures`. On failure the module is as it was.
+    `failures`, one that cannot be checked is counted in `unchecked`. On failure the module is as
+    it was.
     """
     from ge_xdsl.passes.element_types import check_element_types
     from ge_xdsl.passes.graph_dumps import watch_graphs
@@ -160,7 +165,15 @@ def optimize(
     check_element_types(work, session)
     _take_over(module, work)
     failures = [failure.error().render() for failure in verifier.failures]
-    return OptimizeReport(before, _counts(module), statistics.as_json(), session.messages, failures)
+    return OptimizeReport(
+        before,
+        _counts(module),
+        statistics.as_json(),
+        session.messages,
+        failures,
+        verifier.passed + len(failures),
+        verifier.unchecked,
+    )
 
 
 def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> ModuleOp:

@@ -93,6 +93,22 @@ def test_verify_leaves_out_a_wrong_rewrite(model, tmp_path):
     assert "ge.Add 'y': rule 'MatMulBias_matmul_add_pattern' of pass 'MatMulBias' chang" in failure
     right = gx.optimize(model, pass_file(tmp_path), pipeline="ge-custom-passes", verify=True)
     assert (right.changed, right.failures) == (True, [])
+    assert (report.checked, right.checked, right.unchecked) == (1, 1, {})
+
+
+def test_verify_counts_apart_what_it_cannot_check(tmp_path):
+    text = """func.func @main(%x: tensor<0x8xf32>, %w: tensor<8x4xf32>, %b: tensor<4xf32>)
+  -> tensor<0x4xf32> {
+  %m = ge.MatMul(%x, %w) : (tensor<0x8xf32>, tensor<8x4xf32>) -> tensor<0x4xf32>
+  %y = ge.Add(%m, %b) : (tensor<0x4xf32>, tensor<4xf32>) -> tensor<0x4xf32>
+  func.return %y : tensor<0x4xf32>
+}
+"""
+    (tmp_path / "empty.mlir").write_text(text)
+    model = gx.load(tmp_path / "empty.mlir")
+    report = gx.optimize(model, pass_file(tmp_path), pipeline="ge-custom-passes", verify=True)
+    assert (report.changed, report.checked) == (True, 0)
+    assert report.unchecked == {"the results have no elements": 1}
 
 
 def test_the_default_pipeline_keeps_the_numbers(model, arrays):
