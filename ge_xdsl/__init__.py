@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
     from ge_xdsl.interpreters.timing import Report
     from ge_xdsl.kernels.builder import Kernel
+    from ge_xdsl.pattern.verify import Verifier
 
 __version__ = "0.1.0"
 
@@ -156,24 +157,24 @@ def optimize(
     session = Session(target, dict(options or {}), recorders=[*recorders])
     _check_module(module)
     before = _counts(module)
-    files = [passes] if isinstance(passes, str | Path) else passes
     work = module.clone()
-    with loaded([str(path) for path in files]):
+    with loaded([str(path) for path in ([passes] if isinstance(passes, str | Path) else passes)]):
         manager = PassManager(SessionContext(session), make_passes(pipeline))
         watch_graphs(manager, session)
         manager.run(work)
     check_element_types(work, session)
     _take_over(module, work)
+    report = OptimizeReport(before, _counts(module), statistics.as_json(), session.messages)
+    return _with_checks(report, verifier)
+
+
+def _with_checks(report: OptimizeReport, verifier: Verifier) -> OptimizeReport:
+    """A report with what the check of each rewrite found."""
+    from dataclasses import replace
+
     failures = [failure.error().render() for failure in verifier.failures]
-    return OptimizeReport(
-        before,
-        _counts(module),
-        statistics.as_json(),
-        session.messages,
-        failures,
-        verifier.passed + len(failures),
-        verifier.unchecked,
-    )
+    checked = verifier.passed + len(failures)
+    return replace(report, failures=failures, checked=checked, unchecked=verifier.unchecked)
 
 
 def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> ModuleOp:
