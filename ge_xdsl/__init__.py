@@ -216,15 +216,16 @@ def run(
     _check_module(module)
     names = output_names(main_function(module))
     inputs = _named(inputs, input_names(main_function(module)))
-    if checked and level == "ge":
-        raise UsageError("checked is for level aicore, expected level='aicore'")
+    for word, given in (("checked", checked), ("tile", tile is not None)):
+        if given and level == "ge":
+            raise UsageError(f"{word} is for level aicore, expected level='aicore'")
     if level == "ge":
         outputs = run_function(main_function(module), inputs)
         return dict(zip(names, outputs, strict=True))
     if level != "aicore":
         raise UsageError(f"level is '{level}', expected ge or aicore")
     lowered = module
-    if not _has_kernels(module):
+    if not _is_lowered(module, tile):
         fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
         lowered = lower(fixed, target, tile=tile)
     outputs, report = aicore.run(lowered, inputs, target, checked=checked)
@@ -240,7 +241,7 @@ def estimate(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | Non
     from ge_xdsl.interpreters import aicore
 
     _check_module(module)
-    lowered = module if _has_kernels(module) else lower(module, target, tile=tile)
+    lowered = module if _is_lowered(module, tile) else lower(module, target, tile=tile)
     return aicore.estimate(lowered, target)
 
 
@@ -304,9 +305,12 @@ def __dir__() -> list[str]:
     return [*__all__]
 
 
-def _has_kernels(module: ModuleOp) -> bool:
-    """Whether a module is lowered already."""
-    return any(op.name == "aicore.kernel" for op in module.body.block.ops)
+def _is_lowered(module: ModuleOp, tile: Tile | None) -> bool:
+    """Whether a module has kernels; raises UsageError for a tile that would come too late."""
+    found = any(op.name == "aicore.kernel" for op in module.body.block.ops)
+    if found and tile is not None:
+        raise UsageError("tile for a module that is lowered, expected it in gx.lower")
+    return found
 
 
 def _counts(module: ModuleOp) -> dict[str, int]:

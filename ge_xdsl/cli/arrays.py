@@ -230,9 +230,9 @@ def concrete_shape(name: str, tensor: Tensor, shape: Sequence[int] | None) -> tu
 
 
 def assumed_shapes(
-    func: FuncOp, inputs: Mapping[str, Array], asked: Mapping[str, Sequence[int]]
+    func: FuncOp, inputs: Mapping[str, Array], asked: Mapping[str, Sequence[int]], did: str = "ran"
 ) -> list[str]:
-    """A line per input of unknown dimensions that ran with 1 for each, because none was asked."""
+    """A line per input of unknown dimensions that `did` with 1 for each, as none was asked."""
     from ge_xdsl.dialects.ge.names import input_names
     from ge_xdsl.dialects.ge.shapes import shape_text
     from ge_xdsl.dialects.ge.types import tensor_of
@@ -243,7 +243,7 @@ def assumed_shapes(
         unknown = [i for i, dim in enumerate(declared) if dim < 0]
         if unknown and name not in asked and all(shape[i] == 1 for i in unknown):
             lines.append(
-                f"graph input '{name}' is {shape_text(declared)} and ran as {shape_text(shape)}, "
+                f"graph input '{name}' is {shape_text(declared)} and {did} as {shape_text(shape)}, "
                 f"expected --shape {name}=... for other dimensions"
             )
     return lines

@@ -238,7 +238,8 @@ class Run:
         shapes = self.shapes(module)
         files = (self.args.arrays, self.args.inputs)
         inputs = arrays.gather_inputs(func, *files, self.seed, shapes, self.args.estimate)
-        assumed = arrays.assumed_shapes(func, inputs, shapes) if self.seed is not None else []
+        did = "was timed" if self.args.estimate else "ran"
+        assumed = arrays.assumed_shapes(func, inputs, shapes, did) if self.seed is not None else []
         report: Report | None = None
         self.before: Report | None = None
         try:
@@ -252,6 +253,9 @@ class Run:
                 outputs = run_graph(module, inputs)
             else:
                 outputs, report = self.run_kernels(module, inputs)
+            if self.args.cycles is not None or self.args.trace is not None:
+                for line in assumed:  # times are of little use for a size nobody asked for
+                    self.session.warn(line)
         except CompileError as error:
             if not error.subject.startswith("graph input"):
                 error.notes += tuple(assumed)

@@ -8,7 +8,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from ge_xdsl.lowering import convert
+from ge_xdsl.lowering.convert import convert, idle_tile
 from ge_xdsl.lowering.tile_choice import choice, choice_or_value_error
 from ge_xdsl.passes.session import session_of
 from ge_xdsl.targets import target
@@ -31,4 +31,6 @@ class ConvertGeToAicorePass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         session = session_of(ctx)
-        convert(op, target(session.target), choice(self.tile or session.tile or None))
+        tile = choice(self.tile or session.tile or None)
+        if not convert(op, target(session.target), tile) and tile is not None:
+            session.warn(idle_tile(tile))

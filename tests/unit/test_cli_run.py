@@ -138,6 +138,16 @@ UNKNOWN_DIMS = """func.func @main(%x: tensor<?x?xf32>, %w: tensor<8x4xf32>) -> t
 """
 
 
+def test_times_for_dimensions_that_were_assumed_are_told(folder, capsys):
+    (folder / "d.mlir").write_text(UNKNOWN_DIMS.replace("?x?x", "?x8x"))
+    told = "warning: graph input 'x' is ?x8 and {} as 1x8, expected --shape x=... for other"
+    for more, did in ((["--estimate"], "was timed"), (["--random-inputs", "--cycles"], "ran")):
+        code, _, err = call(["d.mlir", *more], capsys)
+        assert (code, err.startswith(told.format(did))) == (0, True)
+        assert call(["d.mlir", *more, "--shape", "x=2x8"], capsys)[2] == ""
+    assert call(["d.mlir", "--random-inputs"], capsys)[2] == ""
+
+
 def test_an_error_names_the_dimensions_that_were_assumed(folder, capsys):
     (folder / "d.mlir").write_text(UNKNOWN_DIMS)
     note = "graph input 'x' is ?x? and ran as 1x1, expected --shape x=... for other dimensions"
@@ -324,7 +334,7 @@ def test_cycles_as_json_stand_alone_on_stdout(onnx_file, capsys):
     report = json.loads(out)
     assert report["target"] == "Ascend910B1"
     assert len(report["kernels"]) == 1
-    assert err.startswith("output 'y': 1x16 float32 ")
+    assert "\noutput 'y': 1x16 float32 " in err
 
 
 def test_a_lowered_module_runs_at_its_level(onnx_file, capsys):

@@ -137,6 +137,69 @@ def test_an_attribute_that_is_no_tile():
             gx.lower(parse_module(text))
 
 
+RELU = """func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {
+  %r = ge.Relu(%x) : (tensor<4xf16>) -> tensor<4xf16>
+  func.return %r : tensor<4xf16>
+}"""
+
+
+def turned(m, k, n, more=""):
+    """Text of a product of batches with permutations around it."""
+    x, w, y = (f"tensor<{t}xf16>" for t in (f"{m}x2x{k}", f"2x{k}x{n}", f"{m}x2x{n}"))
+    attrs = f"perm_x1 = [1, 0, 2], perm_y = [1, 0, 2]{more}"
+    return f"""func.func @main(%x: {x}, %w: {w}) -> {y} {{
+  %tb = ge.TransposeBatchMatMul(%x, %w) {{{attrs}}} : ({x}, {w}) -> {y}
+  func.return %tb : {y}
+}}"""
+
+
+def test_a_tile_at_an_op_that_has_none():
+    want = "ge.Relu 'r': has aicore.tile, expected it at a matrix product or convolution only"
+    with pytest.raises(CompileError, match=want):
+        gx.lower(parse_module(RELU.replace("(%x) :", "(%x) {aicore.tile = [16, 16, 16]} :")))
+
+
+def test_a_tile_of_no_op_has_no_effect(tmp_path, capsys):
+    want = "tile 16,16,16 has no effect, expected a matrix product or convolution without a tile"
+    with pytest.warns(UserWarning, match=want):
+        gx.lower(parse_module(RELU), tile="16,16,16")
+    path = tmp_path / "r.mlir"
+    path.write_text(RELU)
+    for main, more in ((opt.main, ["-p", "convert-ge-to-aicore"]), (run.main, ["--estimate"])):
+        assert main([str(path), *more, "--tile", "16,16,16"]) == 0
+        assert f"warning: {want}\n" in capsys.readouterr().err
+
+
+ARRAYS = [np.ones((96, 80), np.float16), np.ones((80, 112), np.float16)]
+
+
+def test_a_tile_that_comes_too_late():
+    module = parse_module(TEXT)
+    lowered = gx.lower(module)
+    with pytest.raises(UsageError, match="tile is for level aicore, expected level='aicore'"):
+        gx.run(module, ARRAYS, tile="16,16,16")
+    for late in (
+        lambda: gx.estimate(lowered, tile="16,16,16"),
+        lambda: gx.run(lowered, ARRAYS, level="aicore", tile="16,16,16"),
+    ):
+        with pytest.raises(UsageError, match="tile for a module that is lowered, expected it in"):
+            late()
+
+
+def test_the_product_in_an_expansion_takes_the_tile():
+    own = gx.text(gx.lower(parse_module(turned(90, 64, 80, ", aicore.tile = [32, 16, 16]"))))
+    plain = parse_module(turned(90, 64, 80))
+    assert own == gx.text(gx.lower(plain, tile="32,16,16"))
+    assert own != gx.text(gx.lower(plain))
+    large = turned(900, 640, 800, ", aicore.tile = [512, 512, 512]")
+    with pytest.raises(CompileError) as caught:
+        gx.lower(parse_module(large))
+    assert str(caught.value).startswith(
+        "<input>:2:3: error: ge.TransposeBatchMatMul 'tb': tile 512"
+    )
+    assert str(caught.value).endswith("is the largest that fits (BatchMatMulV2 in its expansion)")
+
+
 def test_depthwise_convolutions_have_no_tile():
     x, w, y = (f"tensor<{t}xf16>" for t in ("1x8x9x9", "8x1x3x3", "1x8x7x7"))
     attrs = "strides = [1, 1, 1, 1], pads = [0, 0, 0, 0], groups = 8 : i64"
@@ -158,11 +221,7 @@ def test_a_pass_without_a_tile(tmp_path, capsys):
 
 def test_a_tile_that_nothing_takes(tmp_path, capsys):
     path = tmp_path / "r.mlir"
-    path.write_text(
-        "func.func @main(%x: tensor<4xf16>) -> tensor<4xf16> {\n"
-        "  %y = ge.Relu(%x) : (tensor<4xf16>) -> tensor<4xf16>\n"
-        "  func.return %y : tensor<4xf16>\n}\n"
-    )
+    path.write_text(RELU)
     assert opt.main([str(path), "-p", "aicore-tile{tile=16,16,16}"]) == 0
     want = "aicore-tile has no effect, expected a matrix product or convolution without a tile"
     assert f"warning: {want}\n" in capsys.readouterr().err

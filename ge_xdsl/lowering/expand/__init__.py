@@ -8,6 +8,7 @@ result that is used and no constant, which has the name of the old op.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from xdsl.ir import Block, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -29,9 +30,20 @@ Reason = Callable[[GeOp], str]
 """Why an op has no kernel, '' when it has one."""
 
 
-def expand_block(block: Block, reason: Reason) -> dict[GeOp, str]:
-    """Expand what can be; why the others of the table could not be."""
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """What became of the ops of a block that have no kernel."""
+
+    refused: dict[GeOp, str]
+    """Op that was left -> why."""
+    made: list[tuple[GeOp, list[GeOp]]]
+    """Op that is gone, the ops that took its place."""
+
+
+def expand_block(block: Block, reason: Reason) -> Expanded:
+    """Expand what can be."""
     refused: dict[GeOp, str] = {}
+    found: list[tuple[GeOp, list[GeOp]]] = []
     for op in list(block.ops):
         if not isinstance(op, GeOp) or not _may_expand(op):
             continue
@@ -45,7 +57,8 @@ def expand_block(block: Block, reason: Reason) -> dict[GeOp, str]:
                 refused[op] = str(error)
             continue
         _replace(block, op, made, values)
-    return refused
+        found.append((op, made))
+    return Expanded(refused, found)
 
 
 def _may_expand(op: GeOp) -> bool:
@@ -185,4 +198,4 @@ def _replace(block: Block, op: GeOp, made: Sequence[GeOp], values: Sequence[SSAV
             new.erase()
 
 
-__all__ = ["EXPANSIONS", "Expansion", "expand_block", "expanded"]
+__all__ = ["EXPANSIONS", "Expanded", "Expansion", "expand_block", "expanded"]
