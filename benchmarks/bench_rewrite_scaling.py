@@ -1,6 +1,6 @@
 """How the time of rewriting grows with the size of graphs that are hard on a rewriter.
 
-    python benchmarks/bench_rewrite_scaling.py [--cases relus,fan_out] [--repeat 5]
+    python benchmarks/bench_rewrite_scaling.py [--cases relus,fan_out] [--repeat 3]
 
 Prints JSON: for each case (`hard_graphs.py` tells what it is) and driver the CPU milliseconds,
 best of the repeats, at two sizes, and the exponent between them: 1 is linear, 2 is quadratic. The
@@ -103,7 +103,7 @@ def main() -> None:
     parser.add_argument("--smallest", type=int, default=2000, help="nodes to begin with")
     parser.add_argument("--least", type=float, default=20, help="milliseconds of a smallest run")
     parser.add_argument("--growth", type=int, default=4, help="how much larger the other run is")
-    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--repeat", type=int, default=3)
     args = parser.parse_args()
     gc.set_threshold(100_000, 50, 1000)
     chosen = [case for case in CASES if case.__name__ in args.cases.split(",")]
