@@ -32,7 +32,7 @@ def celu(op: GeOp, g: Graph) -> str:
     """Celu, which has one factor for both places, and none for positive numbers"""
     first, second, third = (op.get_attr(f"alpha{k}") for k in (1, 2, 3))
     if first != second or third != 1:
-        raise NoFormError("the factors differ")
+        raise NoFormError("alpha1 and alpha2 differ, or alpha3 is not 1")
     return g.add("Celu", g.of(op.operands[0]), alpha=first)
 
 
@@ -47,7 +47,7 @@ def p_relu(op: GeOp, g: Graph) -> str:
     rank, slopes = g.rank(op.operands[0]), g.dims(op.operands[1])
     if slopes not in ((), (1,)):
         if len(slopes) != 1 or rank < 2:
-            raise NoFormError("the slopes are no vector")
+            raise NoFormError("the slopes are neither one number nor a vector for dimension 1")
         slope = g.add("Reshape", slope, g.ints([-1, *[1] * (rank - 2)]))
     return g.add("PRelu", x, slope)
 
@@ -108,7 +108,7 @@ def softmax(op: GeOp, g: Graph) -> str:
     if len(axes) == 1 and g.rank(op.operands[0]):
         return g.add("LogSoftmax" if is_log else "Softmax", x, axis=axes[0])
     if not axes or not g.rank(op.operands[0]):
-        raise NoFormError("it has no dimension")
+        raise NoFormError("there is no axis, or x is a scalar")
     where = g.ints(axes)
     moved = g.add("Sub", x, g.add("ReduceMax", x, where, keepdims=1))
     exponent = g.add("Exp", moved)

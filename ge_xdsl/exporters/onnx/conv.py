@@ -71,15 +71,16 @@ def transposed(op: GeOp, g: Graph) -> str:
     assert isinstance(x, SSAValue)
     assert isinstance(weight, SSAValue)
     if any(g.known(size if isinstance(size, SSAValue) else None)):
-        raise NoFormError("the size of the result is given")
+        raise NoFormError("input_size is given")
     attrs: dict[str, Any] = {name: op.get_attr(name) for name in
                              ("strides", "dilations", "pads", "output_padding")}  # fmt: skip
     own = g.tensor(weight).layout.format.name.removeprefix("FORMAT_")
     plain = own in ("ND", *CHANNELS_FIRST)
     if op.get_attr("data_format") not in CHANNELS_FIRST or not plain:
-        raise NoFormError("the channels are not second")
+        given = op.get_attr("data_format")
+        raise NoFormError(f"data_format is {given} and the filter {own}")
     if any(key in op.attributes for key in ("ge.padding", "ge.auto_pad")):
-        raise NoFormError("the pads follow from a mode")
+        raise NoFormError("the pads follow from a padding mode")
     if g.dtype(x) not in FLOATS:
         raise NoFormError("integers are accumulated in i32")
     inputs = [g.of(x), g.of(weight)]

@@ -142,7 +142,7 @@ def div_no_nan(op: GeOp, g: Graph) -> str:
     """Where(Equal(y, 0), 0, Div(x, y)) of floats"""
     x, y = map(g.of, op.operands)
     if g.types[x] not in FLOATS:
-        raise NoFormError("integers divide otherwise")
+        raise NoFormError("integers divide otherwise than floats")
     zero = g.number_like(0, x)
     none = g.add("Equal", y, zero, dtype=BOOL)
     return g.add("Where", none, zero, g.add("Div", x, y), dtype=g.types[x])
@@ -175,7 +175,7 @@ def same_select(op: GeOp, g: Graph) -> str:
     """Where, when the condition has the shape of its operands: a vector chooses rows in GE"""
     shapes = [g.dims(value) for value in op.operands]
     if len(set(shapes)) != 1:
-        raise NoFormError("the condition has another shape")
+        raise NoFormError("the condition has another shape than its operands")
     return select(op, g)
 
 

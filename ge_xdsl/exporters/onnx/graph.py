@@ -126,7 +126,7 @@ class Graph:
         """The one integer of a constant operand."""
         found = self.known(value)
         if len(found) != 1:
-            raise NoFormError(f"an operand has {len(found)} elements")
+            raise NoFormError(f"an operand has {len(found)} elements, not one")
         return found[0]
 
     def defaults(self, op: GeOp, *names: str) -> None:
@@ -235,7 +235,9 @@ class Graph:
             if DataType.DT_UNDEFINED not in (known := {self.types[name], self.dtype(value)}) and (
                 len(known) > 1
             ):
-                raise NoFormError(f"the result would be {self.types[name].name}")
+                raise NoFormError(
+                    f"the result would be {self.types[name].name}, not {self.dtype(value).name}"
+                )
             wanted = self.values[value]
             if name not in made or name in renamed:
                 self.pending.append(Node("Identity", [name], [wanted], name=wanted))

@@ -100,7 +100,7 @@ def resize_nearest(op: GeOp, g: Graph) -> str:
     x = op.operands[0]
     own = g.tensor(x).layout.format.name.removeprefix("FORMAT_")
     if own == "NHWC":
-        raise NoFormError("the channels are not second")
+        raise NoFormError("the format of x is NHWC")
     batch, channels = g.dims(x)[:2]
     size = g.known(op.operands[1]) if len(op.operands) > 1 else list(op.get_attr("size"))
     return g.add(

@@ -369,9 +369,12 @@ def onnx_bytes(func: FuncOp, warn: Warn | None = None) -> bytes:
 
 
 def told(model: Model, warn: Warn | None) -> Model:
-    """The model; `warn` gets a line about the ops that no standard op stands for."""
+    """The model; `warn` gets a line about the ops that no standard op stands for, and why."""
     if warn is not None and model.foreign:
-        kinds = ", ".join(f"{kind} x {count}" for kind, count in sorted(model.foreign.items()))
+        kinds = "; ".join(
+            f"{kind} x {count} ({model.reasons[kind]})"
+            for kind, count in sorted(model.foreign.items())
+        )
         warn(
             f"{model.foreign.total()} ops have no standard form and are in domain {DOMAIN}: {kinds}"
         )

@@ -14,10 +14,12 @@ from ge_xdsl.exporters.onnx.table import Converter
 
 def batch_norm(op: GeOp, g: Graph) -> Sequence[str | None]:
     """BatchNormalization for inference, channels second; the statistics are the operands"""
-    if op.get_attr("is_training") or not op.get_attr("data_format").startswith("NC"):
-        raise NoFormError("it trains or the channels are not second")
+    if op.get_attr("is_training"):
+        raise NoFormError("is_training is set")
+    if not op.get_attr("data_format").startswith("NC"):
+        raise NoFormError(f"data_format is {op.get_attr('data_format')}")
     if any(g.rank(value) != 1 for value in op.operands[1:]):
-        raise NoFormError("a number per channel is in no vector")
+        raise NoFormError("scale, offset, mean or variance is no vector")
     x, scale, offset, mean, variance = map(g.of, op.operands)
     y = g.add("BatchNormalization", x, scale, offset, mean, variance,
               epsilon=op.get_attr("epsilon"))  # fmt: skip
@@ -66,7 +68,7 @@ def instance_norm(op: GeOp, g: Graph) -> Sequence[str | None]:
     x, gamma, beta = g.of(op.operands[0]), *(g.vector(v) for v in op.operands[1:])
     form = op.get_attr("data_format")
     if not (form.startswith("NC") or form == "ND") or g.rank(op.operands[0]) < 3:
-        raise NoFormError("the channels are not second")
+        raise NoFormError(f"data_format is {form} for x of {g.rank(op.operands[0])} dimensions")
     y = g.add("InstanceNormalization", x, gamma, beta, epsilon=op.get_attr("epsilon"))
     return [y, None, None]
 

@@ -15,15 +15,14 @@ def pool(op: GeOp, g: Graph) -> str:
     is_max = op.op_type.startswith("Max")
     named = op.op_type in ("AvgPool", "MaxPool")
     mode = op.get_attr("padding" if named else "padding_mode")
-    if op.get_attr("data_format") != "NCHW":
-        raise NoFormError("the channels are not second")
+    channels_second(op, "NCHW")
     if g.rank(op.operands[0]) != 4:
-        raise NoFormError("x has no four dimensions")
+        raise NoFormError("x does not have 4 dimensions")
     ceil_mode = not named and op.get_attr("ceil_mode")
     if not named and op.get_attr("global_pooling"):
         return whole(g, op, is_max)
     if ceil_mode and (mode != "CALCULATED" or not is_max):
-        raise NoFormError("ceil_mode adds other windows")
+        raise NoFormError("ceil_mode adds other windows than in ONNX")
     attrs: dict[str, Any] = {
         "kernel_shape": list(op.get_attr("ksize")[2:]), "strides": list(op.get_attr("strides")[2:]),
     }  # fmt: skip
@@ -36,14 +35,35 @@ def pool(op: GeOp, g: Graph) -> str:
     kernel = attrs["kernel_shape"]
     if ceil_mode:
         check_last_windows(g, op, kernel, attrs["strides"], attrs["pads"])
-    if any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=True)):
-        raise NoFormError("a window may lie in the padding")
+    narrow_pads(pads, kernel)
     if is_max:
         return g.add("MaxPool", g.of(op.operands[0]), **attrs)
     if not named:
         g.defaults(op, "divisor_override")
         attrs["count_include_pad"] = int(not op.get_attr("exclusive"))
     return g.add("AveragePool", g.of(op.operands[0]), **attrs)
+
+
+def channels_second(op: GeOp, form: str) -> None:
+    """Decline another data_format than the one in which the channels are second."""
+    if op.get_attr("data_format") != form:
+        raise NoFormError(f"data_format is {op.get_attr('data_format')}")
+
+
+def narrow_pads(pads: list[int], kernel: list[int]) -> None:
+    """Decline pads as wide as the window: onnxruntime takes none, GE gives the value of no x."""
+    if any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=True)):
+        raise NoFormError("a window may lie in the padding")
+
+
+def kernel_3d(lists: dict[str, list[int]]) -> tuple[list[int], list[int]]:
+    """Sizes of a window over three dimensions and its pads in ONNX's order."""
+    for name, numbers in lists.items():
+        if name != "pads" and len(numbers) != 5:
+            raise NoFormError(f"{name} has {len(numbers)} numbers, not 5")
+    kernel, pads = lists["ksize"][2:], onnx_pads(lists["pads"])
+    narrow_pads(pads, kernel)
+    return kernel, pads
 
 
 def check_last_windows(
@@ -66,14 +86,11 @@ def whole(g: Graph, op: GeOp, is_max: bool) -> str:
 
 def max_3d(op: GeOp, g: Graph) -> str:
     """MaxPool over three dimensions, with explicit pads"""
-    if op.get_attr("data_format") != "NCDHW" or op.get_attr("padding") != "CALCULATED":
-        raise NoFormError("the pads or the format are others")
+    channels_second(op, "NCDHW")
+    if op.get_attr("padding") != "CALCULATED":
+        raise NoFormError(f"padding is {op.get_attr('padding')}")
     lists = {name: list(op.get_attr(name)) for name in ("ksize", "strides", "pads", "dilation")}
-    if any(len(lists[name]) != 5 for name in ("ksize", "strides", "dilation")):
-        raise NoFormError("there is no number for each dimension")
-    kernel, pads = lists["ksize"][2:], onnx_pads(lists["pads"])
-    if any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=True)):
-        raise NoFormError("a window may lie in the padding")
+    kernel, pads = kernel_3d(lists)
     if op.get_attr("ceil_mode"):
         spans = [(k - 1) * d + 1 for k, d in zip(kernel, lists["dilation"][2:], strict=True)]
         check_last_windows(g, op, spans, lists["strides"][2:], pads)
@@ -87,13 +104,8 @@ def average_3d(op: GeOp, g: Graph) -> str:
     """AveragePool over three dimensions"""
     g.defaults(op, "divisor_override", "ceil_mode")
     lists = {name: list(op.get_attr(name)) for name in ("ksize", "strides", "pads")}
-    if op.get_attr("data_format") != "NCDHW" or any(
-        len(lists[name]) != 5 for name in ("ksize", "strides")
-    ):
-        raise NoFormError("the channels are not second or a number is missing")
-    kernel, pads = lists["ksize"][2:], onnx_pads(lists["pads"])
-    if any(p >= k for p, k in zip(pads, [*kernel, *kernel], strict=True)):
-        raise NoFormError("a window may lie in the padding")
+    channels_second(op, "NCDHW")
+    kernel, pads = kernel_3d(lists)
     return g.add(
         "AveragePool", g.of(op.operands[0]), kernel_shape=kernel, strides=lists["strides"][2:],
         pads=pads, count_include_pad=int(op.get_attr("count_include_pad")),

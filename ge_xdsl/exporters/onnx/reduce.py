@@ -27,7 +27,7 @@ def axes_of(op: GeOp, g: Graph) -> tuple[str, bool]:
         listed = [int(n) for n in known.reshape(-1).tolist()]
         return (g.ints(list(dict.fromkeys(listed))) if listed else ""), not listed
     if shape is None or len(shape) != 1 or shape[0] < 1:
-        raise NoFormError("the number of axes is not known")
+        raise NoFormError("the number of axes is unknown")
     return g.long(axes), False
 
 
@@ -48,7 +48,7 @@ def reduction(op: GeOp, g: Graph) -> str:
 
 def _same(g: Graph, x: str, name: str) -> str:
     if name == "ReduceLogSumExp":
-        raise NoFormError("it has no axes")
+        raise NoFormError("there are no axes")
     return g.add("Identity", x)
 
 
@@ -78,7 +78,7 @@ def square_sum(op: GeOp, g: Graph) -> str:
     """ReduceSumSquare"""
     axes = list(op.get_attr("axis"))
     if not axes:
-        raise NoFormError("it has no axes")
+        raise NoFormError("there are no axes")
     keep = int(op.get_attr("keep_dims"))
     return g.add("ReduceSumSquare", g.of(op.operands[0]), g.ints(axes), keepdims=keep)
 

@@ -44,7 +44,7 @@ def squeeze(op: GeOp, g: Graph) -> str:
     if not isinstance(axes, SSAValue):
         return g.add("Squeeze", g.of(op.operands[0]))
     if not g.known(axes):
-        raise NoFormError("it has no axes")
+        raise NoFormError("there are no axes")
     return g.add("Squeeze", g.of(op.operands[0]), g.long(axes))
 
 
@@ -80,7 +80,7 @@ def expand(op: GeOp, g: Graph) -> str:
         return g.add("Expand", g.of(x), g.long(shape))
     wanted = [1 if n == -1 else int(n) for n in known.reshape(-1).tolist()]
     if op.op_type == "BroadcastTo" and min(wanted, default=1) < 0:
-        raise NoFormError("the shape is not known")
+        raise NoFormError("shape has a dimension below -1")
     return g.add("Expand", g.of(x), g.ints(wanted))
 
 
