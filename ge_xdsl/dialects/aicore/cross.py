@@ -328,7 +328,8 @@ class AffineOp(Operation, Located):
             raise VerifyException("has an operand or result that is no index, expected indices")
         if len(self.factors) != len(self.operands):
             raise VerifyException(
-                f"has {len(self.factors)} factors for {len(self.operands)} indices"
+                f"has {len(self.factors)} factors for {len(self.operands)} indices, expected "
+                "one each"
             )
 
     def print(self, printer: Printer) -> None:

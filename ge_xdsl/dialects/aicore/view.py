@@ -72,7 +72,10 @@ class ViewOp(Operation, Located):
 
     def verify_(self) -> None:
         if len(self.operands) != 1 or len(self.results) != 1:
-            raise VerifyException("has other than one operand and one result, expected one each")
+            raise VerifyException(
+                f"has {len(self.operands)} operands and {len(self.results)} results, "
+                "expected one each"
+            )
         values = (self.operands[0], self.results[0])
         if not all(is_tensor_type(value.type) for value in values):
             raise VerifyException(f"is {values[0].type} to {values[1].type}, expected tensors")
@@ -130,7 +133,10 @@ class StridedOp(Operation, Located):
 
     def verify_(self) -> None:
         if len(self.operands) != 1 or len(self.results) != 1:
-            raise VerifyException("has other than one operand and one result, expected one each")
+            raise VerifyException(
+                f"has {len(self.operands)} operands and {len(self.results)} results, "
+                "expected one each"
+            )
         values = (self.operands[0], self.results[0])
         for value in values:
             if not isinstance(value.type, TileType) or value.type.data.space != "gm":  # C1
