@@ -29,7 +29,7 @@ from ge_xdsl.pattern.access import ops_of
 from ge_xdsl.pattern.driver import run_fixpoint, run_ge
 from ge_xdsl.pattern.provenance import GraphNames
 
-LARGEST = 64_000
+LARGEST = 16_000
 """No smallest size beyond this: the larger one would take minutes to build."""
 
 
