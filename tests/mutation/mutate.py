@@ -40,7 +40,7 @@ GROUPS = {
         "unit/test_driver_fixpoint.py",
         "unit/test_driver_subgraphs.py",
     ),
-    "passes": ("compat/test_custom_passes.py",),
+    "passes": ("compat/test_custom_passes.py", "compat/test_custom_pass_failures.py"),
     "verify": (
         "unit/test_verify_exact.py",
         "unit/test_verify_rewrites.py",

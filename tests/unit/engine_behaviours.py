@@ -10,6 +10,7 @@ ENGINE = "unit/test_engine_conformance.py"
 PASSES = "unit/test_engine_conformance_passes.py"
 REWRITE = "unit/test_pattern_rewrite.py"
 CUSTOM = "compat/test_custom_passes.py"
+FAILS = "compat/test_custom_pass_failures.py"
 CLASSES = "compat/test_pass_classes.py"
 SUBGRAPHS = "compat/test_subgraph_api.py"
 INFER = "compat/test_infer_shape_forms.py"
@@ -56,7 +57,7 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
                 "InvalidPattern_DynamicInput",
                 "InvalidPattern_DynamicOutput",
             ),
-            "InvalidPattern_Subgraph": f"{CUSTOM}::test_a_pattern_that_can_never_match_is_told",
+            "InvalidPattern_Subgraph": f"{FAILS}::test_a_pattern_that_can_never_match_is_told",
         },
     ),
     "node_matcher: data": (2, _in(_ACCEPTS, "data, op", "data, const")),
@@ -239,7 +240,7 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
             "pattern name": f"{CUSTOM}::test_what_a_match_tells",
             "graph output follows": f"{PASSES}::test_graph_output_follows",
             "target follows": f"{PASSES}::test_graph_output_follows",
-            "cycle guard": f"{CUSTOM}::test_edges_to_later_nodes_put_the_graph_in_order_again",
+            "cycle guard": f"{FAILS}::test_edges_to_later_nodes_put_the_graph_in_order_again",
         },
     ),
     "pattern_fusion_pass_v2": (
@@ -251,7 +252,7 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
             "error message": f"{CUSTOM}::test_a_set_message_is_a_warning_when_the_pass_succeeds",
             "true by default": f"{CLASSES}::test_base_hooks",
             "false skips": f"{PASSES}::test_passes[requirements false]",
-            "no replacement fails": f"{CUSTOM}::test_a_missing_replacement_names_the_class",
+            "no replacement fails": f"{FAILS}::test_a_missing_replacement_names_the_class",
             "no match": f"{PASSES}::test_passes[no match]",
         },
     ),
@@ -259,7 +260,7 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
         4,
         {
             **_in(f"{PASSES}::test_decomposes", "found", "none", "invalid replacement"),
-            "types after inference": f"{CUSTOM}::test_decompose",
+            "types after inference": f"{FAILS}::test_decompose",
         },
     ),
     "decompose_pass_v2": (
@@ -268,11 +269,11 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
             "context in both hooks": (
                 f"{CLASSES}::test_value_hooks_take_the_context_when_they_have_room"
             ),
-            "error message": f"{CUSTOM}::test_decompose_failures",
+            "error message": f"{FAILS}::test_decompose_failures",
             "true by default": f"{CLASSES}::test_base_hooks",
             "false skips": f"{PASSES}::test_decompose_hooks_decide",
-            "no replacement fails": f"{CUSTOM}::test_decompose_failures",
-            "hooks that raise": f"{CUSTOM}::test_decompose_hooks_that_raise",
+            "no replacement fails": f"{FAILS}::test_decompose_failures",
+            "hooks that raise": f"{FAILS}::test_decompose_hooks_that_raise",
         },
     ),
     "reg_pass": (
@@ -325,11 +326,11 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
             ),
             "subgraphs run": f"{CUSTOM}::test_patterns_match_inside_subgraphs",
             "a failure in a subgraph": (
-                f"{CUSTOM}::test_an_earlier_rewrite_of_a_failed_pass_is_undone"
+                f"{FAILS}::test_an_earlier_rewrite_of_a_failed_pass_is_undone"
             ),
-            "a failure in the root": f"{CUSTOM}::test_a_replacement_that_fails_ends_the_compile",
-            "decompose runs": f"{CUSTOM}::test_decompose",
-            "decompose fails": f"{CUSTOM}::test_decompose_failures",
+            "a failure in the root": f"{FAILS}::test_a_replacement_that_fails_ends_the_compile",
+            "decompose runs": f"{FAILS}::test_decompose",
+            "decompose fails": f"{FAILS}::test_decompose_failures",
             "an orphan subgraph": "- a subgraph is a region of its op, none is without one",
             # the Python bridge, its holders and the loader
             "create, run, destroy": f"{BRIDGE}::test_holders_have_their_own_instances",
@@ -338,27 +339,27 @@ BEHAVIOURS: dict[str, tuple[int, dict[str, str]]] = {
             "a pattern released once": f"{BRIDGE}::test_a_pattern_is_released_once",
             "wrong patterns": f"{BRIDGE}::test_wrong_patterns",
             "no patterns": f"{BRIDGE}::test_no_patterns_and_generators_of_them",
-            "patterns that raise": f"{CUSTOM}::test_patterns_that_fail_make_the_pass_do_nothing",
+            "patterns that raise": f"{FAILS}::test_patterns_that_fail_make_the_pass_do_nothing",
             "matcher options": f"{BRIDGE}::test_matcher_options",
             "matcher options honoured": f"{CUSTOM}::test_ir_attributes_are_compared_when_asked",
-            "matcher options of another type": f"{CUSTOM}::test_construction_and_options_that_fail",
+            "matcher options of another type": f"{FAILS}::test_construction_and_options_that_fail",
             "a match ends with its hook": f"{BRIDGE}::test_hooks_are_given_a_match_that_ends",
             "a match ends when its hook raises": (
                 f"{BRIDGE}::test_a_hook_that_raises_ends_its_match_too"
             ),
             "replacements are graphs": f"{BRIDGE}::test_replacements_are_graphs",
-            "a replacement is used once": f"{CUSTOM}::test_a_replacement_graph_is_used_once",
+            "a replacement is used once": f"{FAILS}::test_a_replacement_graph_is_used_once",
             "a released graph is empty": f"{BRIDGE}::test_a_released_graph_is_empty",
             "decompose hooks get the node": f"{BRIDGE}::test_decompose_hooks_are_given_the_node",
-            "requirements that raise": f"{CUSTOM}::test_requirements_that_raise_skip_the_match",
-            "a run that raises": f"{CUSTOM}::test_a_run_that_fails",
-            "a run that returns false": f"{CUSTOM}::test_a_run_that_fails",
-            "a run that succeeds": f"{CUSTOM}::test_a_run_that_succeeds",
-            "a constructor that raises": f"{CUSTOM}::test_construction_and_options_that_fail",
-            "the text of an exception": f"{CUSTOM}::test_the_text_of_an_exception_is_told_once",
+            "requirements that raise": f"{FAILS}::test_requirements_that_raise_skip_the_match",
+            "a run that raises": f"{FAILS}::test_a_run_that_fails",
+            "a run that returns false": f"{FAILS}::test_a_run_that_fails",
+            "a run that succeeds": f"{FAILS}::test_a_run_that_succeeds",
+            "a constructor that raises": f"{FAILS}::test_construction_and_options_that_fail",
+            "the text of an exception": f"{FAILS}::test_the_text_of_an_exception_is_told_once",
             "default requirements": f"{CLASSES}::test_base_hooks",
             "missing hooks": f"{CLASSES}::test_wrong_hooks_are_refused_at_class_definition",
-            "op types of a decompose pass": f"{CUSTOM}::test_an_op_type_that_is_no_op_is_told",
+            "op types of a decompose pass": f"{FAILS}::test_an_op_type_that_is_no_op_is_told",
             "duplicate names": f"{LOADER}::test_duplicate_names_are_an_error_at_the_second_file",
             "rollback of a file": f"{LOADER}::test_a_failed_file_leaves_no_pass_behind",
             "a file that cannot be loaded": f"{LOADER}::test_a_file_that_cannot_be_loaded",
