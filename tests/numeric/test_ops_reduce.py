@@ -83,6 +83,14 @@ def test_zero_size():
     assert run_ge("ReduceMean", whole, np.array([0])) == 0
 
 
+@pytest.mark.parametrize("axes", [[0], [1], [0, 1]])
+def test_maximum_and_minimum_of_bools(axes):
+    x = np.array([[True, False, False], [True, True, False]])
+    for op_type, ends in (("ReduceMax", np.any), ("ReduceMin", np.all)):
+        found = run_ge(op_type, x, np.array(axes, np.int32), keep_dims=False)
+        np.testing.assert_array_equal(found, ends(x, tuple(axes)))
+
+
 def test_integers_keep_their_type():
     x = np.array([100, 100, -3], np.int8)
     axis = np.array([0])

@@ -128,6 +128,10 @@ MISTAKES = {
         f"%y = ge.Relu(%x, %x) : ({T}, {T}) -> {T}",
         "error: ge.Relu: more inputs than the prototype has, expected: x",
     ),
+    "optional input without its name": (
+        f"%y = ge.MatMul(%x, %x, %x) : ({T}, {T}, {T}) -> {T}",
+        "error: ge.MatMul: more inputs than the prototype has, expected: x1, x2, bias = ...",
+    ),
     "unknown input": (
         f"%y = ge.MatMul(%x, %x, bia = %x) : ({T}, {T}, {T}) -> {T}",
         "error: ge.MatMul: no input 'bia', did you mean 'bias'?",

@@ -213,7 +213,9 @@ def _parse_operands(proto: Prototype, parser: Parser) -> tuple[list[UnresolvedOp
             index = positions[seen]
             seen += 1
         else:
-            text = ", ".join(io.name for io in proto.inputs) or "none"
+            optional = {io.name: " = ..." for io in proto.inputs if io.kind == "optional"}
+            names = [io.name + optional.get(io.name, "") for io in proto.inputs]
+            text = ", ".join(names) or "none"
             parser.raise_error(
                 f"ge.{proto.op_type}: more inputs than the prototype has, expected: {text}", start
             )

@@ -161,6 +161,8 @@ class _Max(Reduction):
     def combine(self, x: Array, axes: tuple[int, ...], keep: bool) -> Array:
         import numpy as np
 
+        if x.dtype.kind == "b":
+            return np.any(x, axis=axes, keepdims=keep)
         lowest = np.iinfo(x.dtype).min if x.dtype.kind in "iu" else -np.inf
         return np.max(x, axis=axes, keepdims=keep, initial=lowest)
 
