@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 VALUES = "the shape of the result is known only once the values are, and the host allocates it"
-ORDER = "each step needs the one before it, element by element: the host's work"
+ORDER = "each step needs the one before it: the host's work"
 RANDOM = "random numbers come from a generator of the host, whose stream a kernel has to reproduce"
-HOST = "strings, places in memory and the order of steps are the host's"
+HOST = "the order of steps is the host's"
 LINK = "it goes over the links between chips, which are no part of a core"
 COMPILE = "worked out when the graph is compiled"
-NUMBERS = "tiles have no elements of these types, or one view of the same bytes"
+BYTES = "no instruction gives the bytes of an element another type"
+COMPLEX = "tiles have no complex numbers"
 FEEDS = "it feeds the graph, so that it runs no instruction"
-ONE_BY_ONE = "elements are picked one by one in an order that values tell"
+WORDS = "sequences are looked up in a pool, as the host does"
+REGIONS = "values tell how many elements each maximum is of"
+
+RANDOM_TYPES = (
+    *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
+    *("RandomShuffle", "Multinomial", "DropOutGenMask", "StatelessDropOutGenMask"),
+    *("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessBernoulli"),
+    "StatelessBernoulliV2",
+)
+"""Op types that draw random numbers."""
 
 CALLS: dict[str, str] = {
     **dict.fromkeys(
@@ -27,20 +37,14 @@ CALLS: dict[str, str] = {
         (
             *("NonMaxSuppressionV4", "NonMaxSuppressionV5", "NonMaxSuppressionV6", "Cholesky"),
             *("CombinedNonMaxSuppression", "MatrixDeterminant", "LogMatrixDeterminant", "Slogdet"),
-            *("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve", "Gcd", "SubSampleLabels"),
+            *("MatrixInverse", "MatrixSolve", "MatrixTriangularSolve"),
         ),
         ORDER,
     ),
-    **dict.fromkeys(
-        (
-            *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
-            *("RandomShuffle", "Multinomial", "DropOutGenMask", "StatelessDropOutGenMask"),
-            *("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessBernoulli"),
-            "StatelessBernoulliV2",
-        ),
-        RANDOM,
-    ),
-    **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond", "TfIdfVectorizer"), HOST),
+    **dict.fromkeys(RANDOM_TYPES, RANDOM),
+    **dict.fromkeys(("Enter", "Exit", "NextIteration", "LoopCond"), HOST),
+    "TfIdfVectorizer": WORDS,
+    "ROIPooling": REGIONS,
     **dict.fromkeys(
         (
             *("HcomAllGather", "HcomAllReduce", "HcomAllToAll", "HcomBroadcast", "HcomReduce"),
@@ -49,18 +53,12 @@ CALLS: dict[str, str] = {
         LINK,
     ),
     **dict.fromkeys(
-        ("Shape", "Size", "Rank", "GatherShapes", "ContinuationIndicator", "TransQuantParamV2"),
+        ("Shape", "Size", "Rank", "GatherShapes", "ContinuationIndicator"),
         COMPILE,
     ),
-    **dict.fromkeys(("Complex", "Bitcast"), NUMBERS),
+    "Complex": COMPLEX,
+    **dict.fromkeys(("Bitcast", "TransQuantParamV2"), BYTES),
     **dict.fromkeys(("Const", "Constant", "Data", "RefData", "Variable", "NoOp"), FEEDS),
-    **dict.fromkeys(
-        (
-            *("AnchorResponseFlags", "MapIndex", "MovingSumWithSigmoid", "NonZeroWithValue"),
-            *("RaggedBinCount", "ROIPooling"),
-        ),
-        ONE_BY_ONE,
-    ),
 }
 """Op type -> why it is a call. One that gets a lowering needs no reason any more."""
 

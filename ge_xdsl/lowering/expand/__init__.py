@@ -15,6 +15,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of
 from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.lowering.calls import RANDOM_TYPES
 from ge_xdsl.lowering.expand.builder import Builder, Expansion, NotExpandedError
 from ge_xdsl.lowering.expand.table import EXPANSIONS
 from ge_xdsl.lowering.tensors import element_of, unshaped
@@ -77,14 +78,11 @@ def is_constant(op: GeOp) -> bool:
     )
 
 
-NOT_CONSTANT = frozenset(
-    {
-        *("RandomUniform", "RandomStandardNormal", "TruncatedNormal", "RandomUniformInt"),
-        *("RandomShuffle", "Multinomial", "DropOutGenMask", "StatelessDropOutGenMask"),
-        *("StatelessRandomUniformV2", "StatelessRandomNormalV2", "StatelessBernoulli"),
-    }
-)
+NOT_CONSTANT = frozenset(RANDOM_TYPES)
+"""What is drawn when the graph runs, though its operands are constants."""
 SHAPES = frozenset({"Shape", "ShapeN", "Size", "Rank", "GatherShapes"})
+EMPTY_IS_NONE = frozenset({"Bincount", "DenseBincount", "RaggedBinCount"})
+"""Op types that take an empty operand for a missing one."""
 
 
 def expanded(op: GeOp, reason: Reason, depth: int) -> tuple[list[GeOp], list[SSAValue]]:
@@ -137,7 +135,9 @@ def _values(build: Builder, op: GeOp) -> Sequence[SSAValue]:
         return _folded(build, op)
     for value in (*op.operands, *op.results):
         tensor = tensor_of(value.type)
-        if tensor.size() == 0 and value in op.results and not list(value.uses):
+        if tensor.size() == 0 and (
+            op.op_type in EMPTY_IS_NONE if value in op.operands else not list(value.uses)
+        ):
             continue
         if not tensor.size():
             raise NotExpandedError(unshaped(value))

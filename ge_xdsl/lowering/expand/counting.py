@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -9,6 +10,7 @@ from xdsl.ir import SSAValue
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import HALVES, DataType, numpy_dtype
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
+from ge_xdsl.lowering.expand.tallies import ramp, tallied
 from ge_xdsl.lowering.expand.terms import Formula, Term, formula, term
 from ge_xdsl.lowering.expand.training import number
 
@@ -35,25 +37,18 @@ def _one(build: Builder, rank: int) -> Term:
 # Places in sorted rows: how many of a row are below
 
 
-def below(row: Term, value: Term, equal: bool) -> Term:
-    """How many of row [.., 1, n] are less than, or at most, value [.., m, 1]; f32 [.., m, 1]"""
-    hot = row <= value if equal else row < value
-    rank = len(hot.shape)
-    return hot.pick(_one(row.build, rank), 0.0).sum([rank - 1])
-
-
 def _count_in_rows(
     build: Builder, op: GeOp, rows: SSAValue, values: SSAValue, right: bool
 ) -> SSAValue:
+    """How many of a row are below each value, or at most it."""
     row, value = _exact(build, rows), _exact(build, values)
     if len(row.shape) == 1:
-        wide = row.reshape([1, row.shape[0]])
-        column = value.reshape([prod(value.shape), 1])
+        wide, table = row, value.reshape([prod(value.shape)])
     else:
         lead = prod(row.shape[:-1])
-        wide = row.reshape([lead, 1, row.shape[-1]])
-        column = value.reshape([lead, value.shape[-1], 1])
-    return below(wide, column, right).like(op.results[0])
+        wide = row.reshape([lead, row.shape[-1]])
+        table = value.reshape([lead, value.shape[-1]])
+    return tallied(wide, "LessEqual" if right else "Less", table.value).like(op.results[0])
 
 
 def search_sorted(build: Builder, op: GeOp) -> SSAValue:
@@ -82,17 +77,13 @@ def bucketize_v2(build: Builder, op: GeOp) -> SSAValue:
 # Counts by number
 
 
-def counted(build: Builder, values: Term, count: int, weights: Term | None) -> Term:
-    """[.., count, 1]: the weights (1 each without any) of the values [.., n] that are a number."""
-    lead = values.shape[:-1]
-    ramp = build.const(range(count), FLOAT)
-    ramp = build.reshape(ramp, [*[1] * len(lead), count, 1])
-    wide = values.reshape([*lead, 1, values.shape[-1]])
-    hot = Term(build, build("Equal", wide.value, ramp))
-    rank = len(hot.shape)
-    one = _one(build, rank)
-    each = one if weights is None else weights.reshape([*lead, 1, values.shape[-1]])
-    return hot.pick(each, 0.0).sum([rank - 1])
+def weights_of(build: Builder, weights: SSAValue, shape: Sequence[int]) -> Term | None:
+    """What each value counts, in the shape of the values; None for an empty tensor."""
+    if not build.count(weights):
+        return None
+    if build.dtype(weights) is not FLOAT:
+        raise build.decline(f"for weights of {build.dtype(weights).name}")
+    return Term(build, build.reshape(weights, shape))
 
 
 def bin_count(build: Builder, op: GeOp) -> SSAValue:
@@ -104,14 +95,10 @@ def bin_count(build: Builder, op: GeOp) -> SSAValue:
         raise build.decline(f"for element type {build.dtype(y).name}")
     x = floats(build, values)
     x = x if len(x.shape) == 2 else x.reshape([1, prod(x.shape)])
-    given = None
-    if build.count(weights):
-        if build.dtype(weights) is not FLOAT:
-            raise build.decline(f"for weights of {build.dtype(weights).name}")
-        given = Term(build, build.reshape(weights, x.shape))
-    found = counted(build, x, build.shape(y)[-1], given)
+    given = weights_of(build, weights, x.shape)
+    found = tallied(x, "Equal", ramp(build, build.shape(y)[-1]), given)
     if op.op_type == "DenseBincount" and op.get_attr("binary_output"):
-        found = counted(build, x, build.shape(y)[-1], None).call("Minimum", 1.0)
+        found = tallied(x, "Equal", ramp(build, build.shape(y)[-1])).call("Minimum", 1.0)
     return found.like(y)
 
 
@@ -122,7 +109,7 @@ def confusion(build: Builder, op: GeOp) -> SSAValue:
     both = (labels * float(classes) + predictions).reshape([1, prod(labels.shape)])
     weights = build.slot("weights")
     given = None if weights is None else floats(build, weights)
-    return counted(build, both, classes * classes, given).like(op.results[0])
+    return tallied(both, "Equal", ramp(build, classes * classes), given).like(op.results[0])
 
 
 # Classes among the best

@@ -173,14 +173,14 @@ def masked_scatter(build: Builder, op: GeOp) -> SSAValue:
     if size > LARGEST_TABLE:
         raise build.decline(f"for {size} updates, of which single ones are taken")
     hot = build.reshape(build.spread(mask, shape), [count])
-    before = _running(build, build.cast(hot, DataType.DT_INT32))
+    before = running_before(build, build.cast(hot, DataType.DT_INT32))
     place = build("Minimum", before, size - 1)
     table = build.reshape(updates, [1, size])
     found = build("GatherV2", table, place, [1])
     return build.where(build.reshape(hot, shape), build.reshape(found, shape), x)
 
 
-def _running(build: Builder, x: SSAValue) -> SSAValue:
+def running_before(build: Builder, x: SSAValue) -> SSAValue:
     """The sum of all elements before each, of a vector of i32: by rows, then of rows."""
     (count,) = build.shape(x)
     if count <= LONGEST_SCAN:
@@ -194,7 +194,7 @@ def _running(build: Builder, x: SSAValue) -> SSAValue:
     inner = build("CumsumD", table, axis=1, exclusive=True)
     last = build.slice(inner, 1, LONGEST_SCAN - 1, 1)
     each = build("Add", last, build.slice(table, 1, LONGEST_SCAN - 1, 1))
-    outer = build.reshape(_running(build, build.reshape(each, [rows])), [rows, 1])
+    outer = build.reshape(running_before(build, build.reshape(each, [rows])), [rows, 1])
     found = build.reshape(build("Add", inner, outer), [whole])
     return build.slice(found, 0, 0, count)
 

@@ -15,6 +15,7 @@ from ge_xdsl.dialects.ge.rounding import LARGEST, short_scale
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 from ge_xdsl.lowering.expand.norms import last_axes, rms
+from ge_xdsl.lowering.expand.tallies import ramp, tallied
 from ge_xdsl.lowering.expand.terms import Formula, Term, formula, term
 
 LIMITS = {DataType.DT_INT8: (-128.0, 127.0), DataType.DT_UINT8: (0.0, 255.0)}
@@ -161,12 +162,9 @@ def group_rows(build: Builder, ends: SSAValue, count: int) -> SSAValue:
     if known is not None:
         places = np.searchsorted(known.reshape(-1), np.arange(count), side="right")
         return build.array(places.astype(np.int32))
-    number = build.count(ends)
-    row = build.const([[i] for i in range(count)], build.dtype(ends))
-    shape = [count, number]
-    wide = [build.spread(v, shape) for v in (build.reshape(ends, [1, number]), row)]
-    hot = build.cast(build("LessEqual", *wide), DataType.DT_INT32)
-    return build.reshape(build.reduce("Sum", hot, [1], False), [count])
+    flat = build.reshape(build.cast(ends, DataType.DT_FLOAT), [build.count(ends)])
+    found = tallied(Term(build, flat), "LessEqual", ramp(build, count))
+    return build.reshape(build.cast(found.value, DataType.DT_INT32), [count])
 
 
 def by_group(build: Builder, table: Term, places: SSAValue) -> Term:

@@ -10,6 +10,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import DataType
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 from ge_xdsl.lowering.expand.quant import codes
+from ge_xdsl.lowering.expand.tallies import ramp, tallied
 from ge_xdsl.lowering.expand.terms import Formula, Term, formula, term
 
 I32 = DataType.DT_INT32
@@ -86,9 +87,9 @@ def _within_groups(build: Builder, op: GeOp, scores: Term) -> Term:
         best = Term(build, build.reduce("Max", grouped.value, [2], False))
     _, chosen = largest(best, op.get_attr("k_group"))
     used = build.shape(chosen)[1]
-    ramp = build.reshape(build.const(range(groups), DataType.DT_FLOAT), [1, 1, groups])
+    numbers = build.reshape(ramp(build, groups), [1, 1, groups])
     wide = build.reshape(build.cast(chosen, DataType.DT_FLOAT), [rows, used, 1])
-    hot = Term(build, build("Equal", wide, ramp))
+    hot = Term(build, build("Equal", wide, numbers))
     inside = hot.pick(_ones(build, hot.shape), 0.0).max([1]).reshape([rows, groups, 1])
     mask = build.spread((inside > 0.0).value, grouped.shape)
     found = build.where(mask, grouped.value, build.const(float("-inf"), DataType.DT_FLOAT))
@@ -165,18 +166,14 @@ def _tokens(build: Builder, op: GeOp, experts: SSAValue) -> SSAValue:
         counts = counted(build, experts, number, "LessEqual" if kind == 1 else "Equal")
     if kind != 2:
         return counts.value
-    ramp = build.const([[i] for i in range(number)], DataType.DT_FLOAT)
-    return build.concat([ramp, counts.value], 1)
+    numbers = build.reshape(ramp(build, number), [number, 1])
+    return build.concat([numbers, counts.value], 1)
 
 
 def counted(build: Builder, numbers: SSAValue, count: int, kind: str) -> Term:
     """[count, 1] f32: how many of the numbers are equal to, or at most, each of 0 to count - 1."""
-    size = build.count(numbers)
-    wide = build.reshape(build.cast(numbers, DataType.DT_FLOAT), [1, size])
-    ramp = build.const([[i] for i in range(count)], DataType.DT_FLOAT)
-    hot = Term(build, build(kind, wide, ramp))
-    one = Term(build, build.const([[1.0]], DataType.DT_FLOAT))
-    return hot.pick(one, 0.0).sum([1])
+    flat = build.reshape(build.cast(numbers, DataType.DT_FLOAT), [build.count(numbers)])
+    return tallied(Term(build, flat), kind, ramp(build, count))
 
 
 def expert_tokens(build: Builder, op: GeOp) -> SSAValue:

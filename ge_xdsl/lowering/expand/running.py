@@ -17,6 +17,7 @@ from ge_xdsl.dialects.ge.windows import Window
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
 from ge_xdsl.lowering.expand.images import by_columns
 from ge_xdsl.lowering.expand.planes import view
+from ge_xdsl.lowering.expand.tallies import tallied
 from ge_xdsl.lowering.expand.terms import Term
 
 if TYPE_CHECKING:
@@ -26,8 +27,6 @@ LONGEST_RUN = 4096
 """Elements of the longest dimension that is run over, in log2 of it steps."""
 MOST_COMPARED = 1 << 27
 """Comparisons of values with the ends of bins, at most."""
-CHUNK = 2048
-"""Values that are compared in one row."""
 
 Parts = Sequence[Term]
 Combine = Callable[[Parts, Parts], Parts]
@@ -198,20 +197,8 @@ def _counted(build: Builder, x: SSAValue, bins: int, places: Places, all_count: 
     ends = _first_values(places, bins)
     if all_count:
         ends = np.concatenate([first, ends[1:-1], -first])
-    chunk = min(CHUNK, count)
-    chunks = -(-count // chunk)
-    flat = build.reshape(build.wide(x), [count])
-    if chunks * chunk != count:
-        pads = build.const([[0, chunks * chunk - count]], DataType.DT_INT64)
-        lowest = build.const(-np.inf, DataType.DT_FLOAT)
-        flat = build("PadV3", flat, pads, lowest, mode="constant", paddings_contiguous=True)
-    row = build.reshape(flat, [1, chunks, chunk])
-    table = build.array(np.ascontiguousarray(ends.reshape(-1, 1, 1)))
-    shape = [len(ends), chunks, chunk]
-    reached = Term(build, build.spread(row, shape)) >= Term(build, build.spread(table, shape))
-    each = build.cast(reached.value, DataType.DT_FLOAT)
-    sums = build.reshape(build.reduce("Sum", each, [2]), [len(ends), chunks])
-    whole = build.reduce("Sum", sums, [1])
+    flat = Term(build, build.reshape(build.wide(x), [count]))
+    whole = tallied(flat, "GreaterEqual", build.array(ends)).value
     if all_count:
         known = build.const([[count]], DataType.DT_FLOAT)
         whole = build.concat([known, build.slice(whole, 0, 1, bins)], 0)

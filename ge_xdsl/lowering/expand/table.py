@@ -27,6 +27,7 @@ from ge_xdsl.lowering.expand import (
     routing,
     running,
     sampling,
+    sequences,
     training,
 )
 from ge_xdsl.lowering.expand.builder import Expansion
@@ -57,5 +58,6 @@ EXPANSIONS: dict[str, Expansion] = {
     **training.EXPANSIONS,
     **boxes.EXPANSIONS,
     **counting.EXPANSIONS,
+    **sequences.EXPANSIONS,
 }
 """All expansions by op type."""
