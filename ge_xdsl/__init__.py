@@ -51,6 +51,8 @@ OPTIMIZE = "ge-optimize"
 DEFAULT_TARGET = "Ascend910B1"
 Tile: TypeAlias = tuple[int, int, int] | str
 """M, N, K."""
+Shapes: TypeAlias = Mapping[str, Sequence[int] | int]
+"""Shapes of graph inputs by name, or sizes of symbolic dimensions."""
 
 
 @dataclass(frozen=True)
@@ -177,9 +179,17 @@ def _with_checks(report: OptimizeReport, verifier: Verifier) -> OptimizeReport:
     return replace(report, failures=failures, checked=checked, unchecked=verifier.unchecked)
 
 
-def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> ModuleOp:
+def lower(
+    module: ModuleOp,
+    target: str = DEFAULT_TARGET,
+    *,
+    tile: Tile | None = None,
+    shapes: Shapes | None = None,
+) -> ModuleOp:
     """A new module in which the ops with a lowering are tile programs for `target`.
 
+    `shapes` fixes graph inputs with unknown dimensions: `{"x": (8, 3, 64, 64)}`, or `{"batch": 8}`
+    for a dimension that has a name. An op whose shapes stay unknown is not lowered.
     `tile`, (M, N, K) or "M,N,K", is the tile of all matrix products and convolutions on the cube,
     in place of the fastest one found: M x N elements of the result, K columns of the left factor
     in L0A. A tile that does not fit is an error with the numbers and one that fits.
@@ -188,7 +198,8 @@ def lower(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None =
     from ge_xdsl.targets import target as find_target
 
     _check_module(module)
-    return lower_module(module, find_target(target), tile)
+    fixed = module if shapes is None else _with_shapes(module, shapes)
+    return lower_module(fixed, find_target(target), tile)
 
 
 def run(
@@ -226,23 +237,35 @@ def run(
         raise UsageError(f"level is '{level}', expected ge or aicore")
     lowered = module
     if not _is_lowered(module, tile):
-        fixed = _with_shapes(module, {name: array.shape for name, array in inputs.items()})
-        lowered = lower(fixed, target, tile=tile)
+        shapes = {name: array.shape for name, array in inputs.items()}
+        lowered = lower(module, target, tile=tile, shapes=shapes)
     outputs, report = aicore.run(lowered, inputs, target, checked=checked)
     return dict(zip(names, outputs, strict=True)), report
 
 
-def estimate(module: ModuleOp, target: str = DEFAULT_TARGET, *, tile: Tile | None = None) -> Report:
+def estimate(
+    module: ModuleOp,
+    target: str = DEFAULT_TARGET,
+    *,
+    tile: Tile | None = None,
+    shapes: Shapes | None = None,
+) -> Report:
     """The predicted time of each kernel and in all, in microseconds; nothing is executed.
 
-    The graph's shapes must be known; ops without a lowering are counted and not priced. `tile` is
-    that of `lower`; what that gives is priced as it is.
+    `tile` and `shapes` are those of `lower`; what that gives is priced as it is. Raises
+    CompileError for a graph input whose shape stays unknown; ops without a lowering are counted
+    and not priced.
     """
     from ge_xdsl.interpreters import aicore
 
     _check_module(module)
-    lowered = module if _is_lowered(module, tile) else lower(module, target, tile=tile)
-    return aicore.estimate(lowered, target)
+    if _is_lowered(module, tile):
+        if shapes:
+            raise UsageError("shapes for a module that is lowered, expected them in gx.lower")
+        return aicore.estimate(module, target)
+    fixed = module if shapes is None else _with_shapes(module, shapes)
+    _check_static(fixed)
+    return aicore.estimate(lower(fixed, target, tile=tile), target)
 
 
 def kernel(name: str, core: str = "vector", blocks: int = 1) -> Kernel:
@@ -333,14 +356,32 @@ def _take_over(module: ModuleOp, other: ModuleOp) -> None:
     module.attributes = dict(other.attributes)
 
 
-def _with_shapes(module: ModuleOp, shapes: Mapping[str, tuple[int, ...]]) -> ModuleOp:
+def _check_static(module: ModuleOp) -> None:
+    """Raise CompileError for a graph input with an unknown dimension."""
+    from ge_xdsl.dialects.ge.graph import main_function
+    from ge_xdsl.dialects.ge.names import input_names
+    from ge_xdsl.dialects.ge.shapes import shape_text
+    from ge_xdsl.dialects.ge.types import DYNAMIC, tensor_of
+
+    func = main_function(module)
+    for name, arg in zip(input_names(func), func.body.block.args, strict=True):
+        shape = tensor_of(arg.type).shape
+        if shape is None or DYNAMIC in shape:
+            raise CompileError(
+                f"shape is {shape_text(shape)}, expected a known one, or shapes={{'{name}': ...}}",
+                subject=f"graph input '{name}'",
+            )
+
+
+def _with_shapes(module: ModuleOp, shapes: Shapes) -> ModuleOp:
     """A copy of the module whose inputs have these shapes, types inferred and folded."""
     from ge_xdsl.dialects.ge.graph import main_function
     from ge_xdsl.passes.infer_shape import GeInferShapePass, set_input_shapes
     from ge_xdsl.passes.manager import PassManager
     from ge_xdsl.passes.session import SessionContext
 
+    dims = {n: (given,) if isinstance(given, int) else given for n, given in shapes.items()}
     fixed = module.clone()
-    set_input_shapes(main_function(fixed), shapes)
+    set_input_shapes(main_function(fixed), dims)
     PassManager(SessionContext(), [GeInferShapePass()]).run(fixed)
     return fixed

@@ -1,9 +1,13 @@
 """The Python door: load, optimize, run, lower, estimate, run_stage, save."""
 
+import re
+
 import numpy as np
 import pytest
 
 import ge_xdsl as gx
+from ge_xdsl.dialects.ge.graph import main_function
+from ge_xdsl.dialects.ge.names import INPUT_DIMS, set_string_list
 from ge_xdsl.dialects.ge.text import module_text
 
 T = "tensor<16x32xf32>"
@@ -138,6 +142,35 @@ def test_unknown_dimensions_are_fixed_by_the_inputs(tmp_path):
     outputs, _ = gx.run(model, given, level="aicore")
     assert outputs["output_0"].shape == (3, 32)
     assert "?x64" in module_text(model)
+
+
+def test_shapes_of_what_is_priced(tmp_path):
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DENSE.replace("16x", "?x"))
+    model = gx.load(path)
+    known = "expected a known one, or shapes={'x': ...}"
+    with pytest.raises(gx.CompileError, match=re.escape(f"'x': shape is ?x64, {known}")):
+        gx.estimate(model)
+    with pytest.raises(gx.CompileError, match=re.escape(f"'x': shape is ?x64, {known}")):
+        gx.estimate(model, shapes={"x": (-1, 64)})
+    path.write_text(DENSE.replace("16x", "48x"))
+    static = gx.load(path)
+    lowered = gx.lower(model, shapes={"x": (48, 64)})
+    for priced in (gx.estimate(model, shapes={"x": (48, 64)}), gx.estimate(lowered)):
+        assert priced.kernels == gx.estimate(static).kernels
+    assert "?x64" in module_text(model)
+    with pytest.raises(gx.UsageError, match=r"is lowered, expected them in gx\.lower"):
+        gx.estimate(lowered, shapes={"x": (48, 64)})
+
+
+def test_a_size_of_a_named_dimension_is_a_number(tmp_path):
+    path = tmp_path / "dynamic.mlir"
+    path.write_text(DENSE.replace("16x", "?x"))
+    model = gx.load(path)
+    set_string_list(main_function(model), INPUT_DIMS, ["batch, 64", "64, 32", "32"])
+    assert gx.estimate(model, shapes={"batch": 48}).us == (
+        gx.estimate(model, shapes={"x": (48, 64)}).us
+    )
 
 
 def test_save_and_load(model, arrays, tmp_path):
