@@ -155,7 +155,11 @@ def nameless(x: Tensor) -> Tensor: ...
 
 WRONG = [
     (any_number, TypeError, "parameter 'x' takes any number, expected one"),
-    (number_input, TypeError, "input 'x' is annotated <class 'int'>, expected Tensor"),
+    (
+        number_input,
+        TypeError,
+        r"input 'x' is annotated <class 'int'>, expected Tensor, Tensor \| None or list\[Tensor\]",
+    ),
     (odd_attr, TypeError, "attribute 'a' is annotated <class 'dict'>, expected int"),
     (odd_default, TypeError, "attribute 'a' is '1', expected an integer"),
     (odd_output, TypeError, "returns <class 'int'>, expected Tensor"),

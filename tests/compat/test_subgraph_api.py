@@ -319,7 +319,8 @@ def test_infer_shape_errors():
             reshape_graph(3),
             target,
             RuntimeError,
-            "infer_shape failed, replacement_graph=r, source_type=Node, source_name=r: the bound",
+            "infer_shape failed, replacement_graph=r, source_type=Node, source_name=r: "
+            "the boundary has no input 2",
         ),
         (reshape_graph(3), boundary, RuntimeError, "source_type=SubgraphBoundary: the boundary"),
         (_wrong(), boundary, RuntimeError, "ge.Add 'Add_1': operands are DT_FLOAT16 and DT_INT64"),

@@ -7,6 +7,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_graphs import X, model, node
+from xdsl.dialects.builtin import StringAttr, UnitAttr
 
 from ge_xdsl.cli import opt, run
 from ge_xdsl.dialects.ge.graph import main_function, verify
@@ -278,3 +279,11 @@ def test_names_that_are_no_text(field):
     old, new = (b"com.acme", b"c\xccm.acme") if field == "domain" else (b"sizes", b"s\xcczes")
     with pytest.raises(CompileError, match="a name is b'.*', expected UTF-8 text"):
         import_onnx_bytes(made.replace(old, new))
+
+
+def test_an_attribute_that_onnx_has_no_form_for():
+    module, _ = imported(fancy())
+    (op,) = [op for op in module.walk() if op.attributes.get("ge.name") == StringAttr("one")]
+    op.attributes["attr.odd"] = UnitAttr()
+    with pytest.raises(CompileError, match="'one': attribute is unit, expected a value of ONNX's"):
+        onnx_bytes(main_function(module))

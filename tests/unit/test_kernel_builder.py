@@ -278,7 +278,11 @@ def test_channels_have_two_sides():
     with k.vector():
         refused(lambda: channel.produce().__enter__(), "channel 'c' is written by the vector cores")
     refused(k.build, "channel 'c' is not read, expected both")
-    refused(lambda: channels(swap=True), "channel 'tiles' is read by the vector cores, expected")
+    refused(
+        lambda: channels(swap=True),
+        "channel 'tiles' is read by the vector cores, expected one side to write and the other to "
+        "read",
+    )
     k = gx.kernel("k", core="mix")
     k.channel((16, 16), "f32", depth=4)
     k.channel((16, 16), "f32", depth=4)

@@ -386,7 +386,10 @@ def test_a_bool_must_be_one(tmp_path):
         ({"weights": '"pipe"'}, "is no regular file, expected one"),
         ({"weights": '"folder"'}, "is no regular file, expected one"),
         ({"weights": ""}, "weight 'w' has no data, expected the module attribute ge.weights"),
-        ({"type_text": "tensor<?x25xf32>"}, "'w' type is tensor<\\?x25xf32>, expected known dimen"),
+        (
+            {"type_text": "tensor<?x25xf32>"},
+            "'w' type is tensor<\\?x25xf32>, expected known dimensions",
+        ),
         ({"type_text": "tensor<4x25x!ge.element<DT_STRING>>"}, "DT_STRING, expected one of fixed"),
         ({"type_text": "tensor<4x25x!ge.element<DT_RESOURCE>>"}, "DT_RESOURCE has no numpy type"),
         (

@@ -162,13 +162,7 @@ def port_of_operand(op: Operation, index: int) -> int:
     """The input port of an operand: the ports before it include missing optional inputs."""
     if not isinstance(op, GeOp) or op.prototype.fixed_operands >= 0 or is_terminator(op):
         return index
-    left = index
-    for port, value in enumerate(input_slots(op)):
-        if value is not None:
-            if left == 0:
-                return port
-            left -= 1
-    raise AssertionError("an operand has a port")
+    return [port for port, value in enumerate(input_slots(op)) if value is not None][index]
 
 
 def set_input_slot(op: Operation, port: int, value: SSAValue | None) -> None:
