@@ -97,8 +97,9 @@ def set_input_shapes(func: FuncOp, shapes: Mapping[str, Sequence[int]]) -> None:
     shapes = with_symbols(func, shapes)
     for name, shape in shapes.items():
         if name not in names:
-            hint = nearest(name, names)
-            known = ", ".join(names) or "none"
+            symbols = dict.fromkeys(dim for dims in symbolic_dims(func) for dim in dims if dim)
+            both = list(dict.fromkeys([*names, *symbols]))
+            known, hint = ", ".join(both) or "none", nearest(name, both)
             raise CompileError(f"no graph input '{name}', expected one of: {known}{hint}")
         arg = func.body.block.args[names.index(name)]
         tensor = tensor_of(arg.type)

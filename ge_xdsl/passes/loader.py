@@ -255,7 +255,17 @@ def _load_package(folder: Path) -> ModuleType:
 
 def _known(path: Path) -> ModuleType | None:
     name = _loaded.get(path)
-    return sys.modules.get(name) if name is not None else None
+    return sys.modules.get(name) if name is not None else _imported(path)
+
+
+def _imported(path: Path) -> ModuleType | None:
+    """The module of a pass file that the user's own code imported: its passes are registered."""
+    places = (user_pass.location for user_pass in registry.registered())
+    files = {place.file for place in places if place and Path(place.file).name == path.name}
+    if not any(Path(file).resolve() == path for file in files):
+        return None
+    modules = ((getattr(module, "__file__", None), module) for module in [*sys.modules.values()])
+    return next((module for file, module in modules if file in files), None)
 
 
 def load_error(error: BaseException, path: Path) -> PassLoadError:

@@ -1,6 +1,8 @@
 """The Python door: load, optimize, run, lower, estimate, run_stage, save."""
 
+import importlib
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -9,6 +11,7 @@ import ge_xdsl as gx
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.names import INPUT_DIMS, set_string_list
 from ge_xdsl.dialects.ge.text import module_text
+from ge_xdsl.passes import registry
 
 T = "tensor<16x32xf32>"
 INPUTS = "%x: tensor<16x64xf32>, %w: tensor<64x32xf32>, %b: tensor<32xf32>"
@@ -171,6 +174,34 @@ def test_a_size_of_a_named_dimension_is_a_number(tmp_path):
     assert gx.estimate(model, shapes={"batch": 48}).us == (
         gx.estimate(model, shapes={"x": (48, 64)}).us
     )
+
+
+def test_a_wrong_name_of_a_shape_is_told_with_inputs_and_dimensions(model):
+    set_string_list(main_function(model), INPUT_DIMS, ["batch, 64", "64, 32", "32"])
+    with pytest.raises(
+        gx.CompileError, match=r"no graph input 'bath', expected one of: x, w, b, b"
+    ):
+        gx.estimate(model, shapes={"bath": 48})
+
+
+def test_a_pass_file_that_is_imported_can_be_given_by_its_path(model, tmp_path, monkeypatch):
+    gx.activate()
+    path = tmp_path / "imported_matmul_bias.py"
+    path.write_text(PASS.replace('"MatMulBias"', '"ImportedBias"'))
+    monkeypatch.syspath_prepend(tmp_path)
+    importlib.import_module(path.stem)
+    try:
+        report = gx.optimize(model, path, pipeline="ge-custom-passes")
+        known = [user_pass.name for user_pass in registry.registered()]
+    finally:
+        registry.discard({"ImportedBias"})
+        del sys.modules[path.stem]
+    assert report.after == {"MatMul": 1}
+    assert "ImportedBias" in known  # it stays what the import made it
+    other = tmp_path / "elsewhere" / path.name
+    other.parent.mkdir()
+    other.write_text(path.read_text())
+    assert gx.optimize(model, other, pipeline="ge-custom-passes").after == {"MatMul": 1}
 
 
 def test_save_and_load(model, arrays, tmp_path):
