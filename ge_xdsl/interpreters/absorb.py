@@ -23,7 +23,7 @@ from ge_xdsl.interpreters.finish import (
     plus,
     relu,
 )
-from ge_xdsl.interpreters.folded import FoldedStep
+from ge_xdsl.interpreters.folded import FoldedStep, is_moderate
 
 if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
@@ -50,10 +50,12 @@ def _batch_norm(step: FoldedStep, op: GeOp, place: int, constants: Constants) ->
         return False
     if op.data_format.find("C") != step.channel_axis:
         return False
+    if any(array.size != step.channels for array in arrays):
+        return False
     gamma, beta, mean, variance = arrays
-    scale = gamma / np.sqrt(variance + op.epsilon)
-    step.line(scale, beta - mean * scale)
-    return True
+    with np.errstate(all="ignore"):
+        scale = gamma / np.sqrt(variance + op.epsilon)
+        return step.line(scale, beta - mean * scale)
 
 
 def _transpose(step: FoldedStep, op: GeOp, place: int, constants: Constants) -> bool:
@@ -97,16 +99,19 @@ def _divide(step: FoldedStep, op: GeOp, place: int, constants: Constants) -> boo
 
 
 def _scale(step: FoldedStep, by: Array) -> bool:
-    """Scale by one number, or by one per channel while nothing else was taken."""
+    """Scale by one moderate number, or by one per channel while nothing else was taken."""
     numbers = _per_channel(step, by)
     if numbers is None:
         return False
     if not step.posts:
-        step.line(numbers, 0.0)
-    elif isinstance(last := step.posts[-1], Times):
-        step.posts[-1] = Times(last.factor * numbers.item())
+        return step.line(numbers, 0.0)
+    factor, last = numbers.item(), step.posts[-1]
+    if not is_moderate(factor):
+        return False
+    if isinstance(last, Times) and is_moderate(last.factor * factor):
+        step.posts[-1] = Times(last.factor * factor)
     else:
-        step.posts.append(Times(numbers.item()))
+        step.posts.append(Times(factor))
     return True
 
 
@@ -116,9 +121,8 @@ def _shift(step: FoldedStep, by: Array) -> bool:
     if numbers is None:
         return False
     if not step.posts:
-        step.line(1.0, numbers)
-    else:
-        step.posts.append(plus(numbers.item()))
+        return step.line(1.0, numbers)
+    step.posts.append(plus(numbers.item()))
     return True
 
 

@@ -64,7 +64,7 @@ def _dense(weight: Array, windows: Sequence[Window]) -> ImageKernel:
     """Columns unfolded for the number of results that is cheapest, or products before the sums."""
     counts = Unfolded.counts(windows)
     makers: list[tuple[float, Callable[[], ImageKernel]]] = []
-    for kind in (Unfolded, RowPairs):
+    for kind in (Unfolded, RowPairs) if _are_even(weight) else (Unfolded,):
         cost, count = min((kind.cost(weight, windows, count), count) for count in counts)
         makers.append((cost, partial(kind, weight, windows, count)))
     if len(weight) == 1 and all(w.stride == 1 for w in windows):
@@ -119,10 +119,13 @@ class Unfolded:
 
     The windows of neighbouring results overlap, so together they take less copying, and the
     product has more columns, at the cost of zeros in its second operand. An image with a NaN or
-    an infinity, which zeros would spread, is left to the kernel for one result.
+    an infinity, which zeros would spread, is left to the kernel for one result, which leaves out
+    the columns that a dilated window skips.
     """
 
     def __init__(self, weight: Array, windows: Sequence[Window], count: int) -> None:
+        import numpy as np
+
         high, wide = self.windows = windows
         out = len(weight)
         self.weight = weight
@@ -131,7 +134,12 @@ class Unfolded:
         self.blocks = -(-wide.count // count)
         self.reach = (count - 1) * wide.stride + wide.span
         self.width = (self.blocks - 1) * count * wide.stride + self.reach
-        self.matrix = spread(weight.transpose(2, 3, 1, 0), wide, count).reshape(-1, count * out)
+        self.pieces, self.apart = (1, 0) if count > 1 else _pieces(wide)
+        """The pieces of a row of a window, and how many columns they are apart."""
+        taps = weight.transpose(2, 3, 1, 0)
+        if self.pieces == 1:
+            taps = spread(taps, wide, count)
+        self.matrix = np.ascontiguousarray(taps).reshape(-1, count * out)
         self.step = min(
             _rows_at_once(self.blocks, count * out, len(self.matrix)),
             max(1, 8 * BLOCK // (self.blocks * len(self.matrix))),
@@ -156,7 +164,9 @@ class Unfolded:
         rows = high.count * blocks
         if count > 1 and piece * kh * count * out > FILTER:
             return float("inf")
-        copied = rows * kh * (8 + 0.12 * piece)
+        pieces = _pieces(wide)[0] if count == 1 else 1
+        piece = channels * pieces if pieces > 1 else piece
+        copied = rows * kh * (8 * pieces + 0.12 * piece)
         cut = 0.3 * rows * count * out if wide.count % count else 0
         return copied + cut + _product_cost(rows, kh * piece, count * out)
 
@@ -170,11 +180,17 @@ class Unfolded:
         if self.count > 1 and not _is_finite(padded):
             return one_by_one(self, image)
         row, column, each = _strides(padded)
-        channels, kh = padded.shape[2], high.kernel
+        kh = high.kernel
         view = as_strided(
             padded,
-            (high.count, self.blocks, kh, self.reach * channels),
-            (row * high.stride, column * wide.stride * self.count, row * high.dilation, each),
+            (high.count, self.blocks, kh, self.pieces, len(self.matrix) // (kh * self.pieces)),
+            (
+                row * high.stride,
+                column * wide.stride * self.count,
+                row * high.dilation,
+                column * self.apart,
+                each,
+            ),
             writeable=False,
         )
         columns = np.empty((self.step, *view.shape[1:]), np.float32)
@@ -414,9 +430,9 @@ class Depthwise:
         shape = (rows, self.phases, self.width, image.shape[2])
         check_shape(shape, "padded input")
         room = np.zeros(shape, np.float32)
-        have = min(rows - high.before, image.shape[0])
+        have = min(max(rows - high.before, 0), image.shape[0])
         for phase in range(self.phases):
-            first = max(0, -(-(wide.before - phase) // wide.stride))
+            first = min(max(0, -(-(wide.before - phase) // wide.stride)), self.width)
             start = first * wide.stride + phase - wide.before
             part = image[:have, start :: wide.stride][:, : self.width - first]
             room[high.before : high.before + have, phase, first : first + part.shape[1]] = part
@@ -439,6 +455,24 @@ class Depthwise:
             (row * high.stride, row * high.dilation, column * wide.dilation, each),
             writeable=False,
         )
+
+
+def _are_even(weight: Array) -> bool:
+    """Whether the rows of the filter for each output are finite and of about the same size.
+
+    Else the sums of rows in `RowPairs` would bring in, and not quite take out again, what a row
+    of zeros or of small numbers leaves out.
+    """
+    import numpy as np
+
+    sizes = np.abs(weight).max(axis=(1, 3), initial=0)
+    most, least = sizes.max(axis=1, initial=0), sizes.min(axis=1, initial=np.inf)
+    return bool(np.isfinite(most).all() and (most < 1e18).all() and (64 * least >= most).all())
+
+
+def _pieces(wide: Window) -> tuple[int, int]:
+    """The contiguous pieces that a window reads of a row, and the columns from one to the next."""
+    return (wide.kernel, wide.dilation) if wide.dilation > 1 else (1, 0)
 
 
 def spread(taps: Array, wide: Window, count: int) -> Array:
@@ -482,10 +516,11 @@ def pad_image(image: Array, windows: Sequence[Window], width: int, least: int = 
         return image
     check_shape(shape, "padded input")
     room = np.empty(shape, np.float32)
-    part = image[: rows - high.before, : width - wide.before]
-    bottom, right = high.before + part.shape[0], wide.before + part.shape[1]
-    room[: high.before] = room[bottom:] = 0
-    inner = room[high.before : bottom]
-    inner[:, : wide.before] = inner[:, right:] = 0
-    inner[:, wide.before : right] = part
+    top, left = min(high.before, rows), min(wide.before, width)
+    part = image[: rows - top, : width - left]
+    bottom, right = top + part.shape[0], left + part.shape[1]
+    room[:top] = room[bottom:] = 0
+    inner = room[top:bottom]
+    inner[:, :left] = inner[:, right:] = 0
+    inner[:, left:right] = part
     return room

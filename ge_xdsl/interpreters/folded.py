@@ -31,6 +31,20 @@ PLANS = 4
 """Most shapes of x for which the laid out filters are kept."""
 
 
+FACTOR = 2.0**40
+"""A factor goes to a filter while it is 0 or between 1 / FACTOR and FACTOR."""
+SHIFT = 2.0**16
+"""Most that a bias takes up: the sum with a large number, then its opposite, is a rounding."""
+
+
+def is_moderate(factor: Array | float) -> bool:
+    """Whether filters may take a factor, or one per channel."""
+    import numpy as np
+
+    size = np.abs(factor)
+    return bool(((size == 0) | ((size >= 1 / FACTOR) & (size <= FACTOR))).all())
+
+
 class AnyStep(Protocol):
     """What a run needs of a step."""
 
@@ -163,14 +177,23 @@ class FoldedStep(JoinedStep):
         """Where the channels are in the result."""
         return self.perm.index(1)
 
-    def line(self, scale: Array | float, shift: Array | float) -> None:
-        """Multiply the result by `scale`, then add `shift`, numbers or one per channel, in f64."""
+    def line(self, scale: Array | float, shift: Array | float) -> bool:
+        """Multiply the result by `scale`, then add `shift`, numbers or one per channel, in f64.
+
+        Says whether that may be done: not for numbers so large or small that the ops one after the
+        other overflow, or round to what they are meant to round to.
+        """
         import numpy as np
 
-        channels = self.channels
-        before = np.zeros(channels) if self.shift is None else self.shift
-        self.scale = self.scale * scale
-        self.shift = before * scale + shift
+        before = np.zeros(self.channels) if self.shift is None else self.shift
+        whole = self.scale * scale
+        shifts = (before, before * scale, before * scale + shift, shift)
+        if not is_moderate(scale) or not is_moderate(whole):
+            return False
+        if not all((np.abs(number) <= SHIFT).all() for number in shifts):
+            return False
+        self.scale, self.shift = whole, before * scale + shift
+        return True
 
     def laid_out(self, others: Sequence[Array]) -> list[Array]:
         """What is added, as contiguous [N, rows, columns, channels]; other ranks as they are."""
@@ -194,9 +217,7 @@ class FoldedStep(JoinedStep):
         """The result on x and what is added; raises CompileError that names an op."""
         x = arrays[0]
         try:
-            if x.shape not in self.plans:
-                self._prepare(x)
-            plan = self.plans[x.shape]
+            plan = self._prepared(x)
             found = None if plan is None else plan.run(x, arrays[1:], self)
         except (*EVALUATION_ERRORS, VerifyException) as error:
             raise op_failure(self.conv, error) from error
@@ -215,12 +236,16 @@ class FoldedStep(JoinedStep):
         y = self.apart([x, *others])
         return y if self.outward == 1 else y / np.float32(self.outward)
 
-    def _prepare(self, x: Array) -> None:
-        """Lay out the filter for x of a new shape."""
-        check_sizes(self.conv, [x, *self.rest])
-        if len(self.plans) >= PLANS:
-            self.plans.clear()
-        self.plans[x.shape] = self._plan(x)
+    def _prepared(self, x: Array) -> Plan | None:
+        """The filter laid out for the shape of x. Other threads may be doing the same."""
+        plans = self.plans
+        try:
+            return plans[x.shape]
+        except KeyError:
+            check_sizes(self.conv, [x, *self.rest])
+            plan = self._plan(x)
+            self.plans = {x.shape: plan} if len(plans) >= PLANS else {**plans, x.shape: plan}
+            return plan
 
     def _plan(self, x: Array) -> Plan | None:
         import numpy as np
@@ -234,7 +259,10 @@ class FoldedStep(JoinedStep):
         if prod((x.shape[0], *weight.shape, *(w.count for w in windows))) == 0:
             return None
         scale = np.broadcast_to(np.float64(self.scale) * self.inward, weight.shape[:1])
-        scaled = (weight * scale.reshape(-1, 1, 1, 1)).astype(np.float32)
+        with np.errstate(over="ignore"):
+            scaled = (weight * scale.reshape(-1, 1, 1, 1)).astype(np.float32)
+        if np.isinf(scaled).sum() != np.isinf(weight).sum():
+            return None
         kernel = kernel_for(inputs, scaled, windows)
         if kernel is None:
             return None

@@ -17,7 +17,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import DataType, tensor_of
 from ge_xdsl.interpreters.absorb import absorbs
 from ge_xdsl.interpreters.finish import Times, hard_swish
-from ge_xdsl.interpreters.folded import ActivationStep, AnyStep, FoldedStep
+from ge_xdsl.interpreters.folded import ActivationStep, AnyStep, FoldedStep, is_moderate
 from ge_xdsl.interpreters.gates import Gate, Values, gates
 
 if TYPE_CHECKING:
@@ -69,7 +69,9 @@ def _hand_on_factors(steps: Sequence[AnyStep], outputs: Sequence[int]) -> None:
         if not isinstance(step, FoldedStep) or not step.posts:
             continue
         last, found = step.posts[-1], readers.get(step.outputs[0], [])
-        if isinstance(last, Times) and last.factor and len(found) == uses[step.outputs[0]] > 0:
+        if not isinstance(last, Times) or not last.factor or not is_moderate(last.factor):
+            continue
+        if len(found) == uses[step.outputs[0]] > 0:
             step.posts.pop()
             step.outward = last.factor
             for reader in found:

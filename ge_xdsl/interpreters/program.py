@@ -63,7 +63,7 @@ KEPT_ELEMENTS = 1 << 20
 
 
 class Program:
-    """A function ready to run; it must not change while its program is in use."""
+    """A function ready to run, in one thread at a time; it must not change while in use."""
 
     def __init__(self, func: FuncOp, others: Others | None = None) -> None:
         raise_heap_thresholds()

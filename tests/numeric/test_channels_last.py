@@ -78,6 +78,13 @@ CASES = {
     "depthwise, 5x4": (Depthwise, (9, 12, 4), (4, 1, 5, 4), ((1, 2), (1, 1), (2, 2, 3, 0))),
     "depthwise, dilated": (Depthwise, (9, 12, 4), (4, 1, 3, 3), ((2, 1), (2, 3), (2, 1, 3, 3))),
     "depthwise, no pads": (Depthwise, (6, 7, 3), (3, 1, 2, 2), PLAIN),
+    "depthwise, pads beyond": (
+        Depthwise,
+        (11, 9, 3),
+        (3, 1, 2, 2),
+        ((20, 30), (1, 1), (7, 0, 9, 3)),
+    ),
+    "pads beyond": (Unfolded, (11, 9, 3), (4, 3, 3, 2), ((20, 20), (1, 1), (9, 0, 9, 3))),
     "depthwise, 1x1": (Depthwise, (6, 7, 3), (3, 1, 1, 1), ((1, 2), (1, 1), (0, 0, 0, 0))),
 }
 
@@ -118,11 +125,14 @@ def test_results_taken_together_are_those_taken_apart(count):
 
 
 @pytest.mark.parametrize("odd", [np.nan, np.inf, -np.inf, 3e38])
-@pytest.mark.parametrize("name", ["wide", "row", "pairs", "one output", "depthwise", "1x1"])
+@pytest.mark.parametrize(
+    "name",
+    ["wide", "row", "pairs", "one output", "depthwise", "1x1", "dilated", "depthwise, dilated"],
+)
 def test_what_is_not_finite_stays_in_its_windows(name, odd):
     _, size, shape, geometry = CASES[name]
     image = np.ones(size, np.float32)
-    image[size[0] // 2, size[1] // 2, 0] = odd
+    image[size[0] // 2 - 1, size[1] // 2, 0] = odd
     weight = np.ones(shape, np.float32)
     high, wide = windows(image, shape[2:], *geometry)
     kernel = kernel_for(size[2], weight, (high, wide))
@@ -130,6 +140,21 @@ def test_what_is_not_finite_stays_in_its_windows(name, odd):
         found = computed(kernel, image, high, wide, shape[0])
         wanted = by_sums(image, weight, high, wide).astype(np.float32)
     np.testing.assert_allclose(found, wanted)
+
+
+@pytest.mark.parametrize("factor", [0.0, 1e-6, np.nan, np.inf])
+def test_rows_of_a_filter_that_differ_much_are_not_summed_first(factor):
+    _, size, shape, geometry = CASES["pairs"]
+    image = np.ones(size, np.float32)
+    image[size[0] // 2] = 1e7
+    weight = np.ones(shape, np.float32)
+    weight[3, :, 1] *= factor
+    high, wide = windows(image, shape[2:], *geometry)
+    kernel = kernel_for(size[2], weight, (high, wide))
+    with np.errstate(all="ignore"):
+        found = computed(kernel, image, high, wide, shape[0])
+        wanted = by_sums(image, weight, high, wide)
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
 @pytest.mark.parametrize(

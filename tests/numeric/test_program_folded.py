@@ -14,7 +14,7 @@ X = "tensor<?x4x?x?xf32>"
 
 
 def constant(name, array):
-    data = ", ".join(repr(float(v)) for v in array.reshape(-1))
+    data = ", ".join(f"{v:.17e}" for v in array.reshape(-1))
     dims = "x".join(map(str, array.shape))
     flat = f"tensor<{array.size}xf32>"
     return (
@@ -121,7 +121,7 @@ def chain(lines, constants, kernel=(4, 4, 3, 3), shape="?x4x?x?"):
 
 
 def scalar(name, value):
-    given = f"{{value = dense<{float(value)!r}> : tensor<f32>}}"
+    given = f"{{value = dense<{float(value):.17e}> : tensor<f32>}}"
     return f"  %{name} = ge.Const() {given} : () -> tensor<f32>\n"
 
 
@@ -335,3 +335,72 @@ def test_borders_around_channels_that_are_last(mode):
     inner = y[:, 1:, 2:-1, :-2]
     wanted = np.pad(inner, sides.reshape(4, 2), mode=names.get(mode, mode))
     np.testing.assert_array_equal(y, wanted)
+
+
+FAR = {"big": np.array(1e30), "tiny": np.array(1e-30), "magic": np.array(1.5 * 2**23)}
+AGAIN = f"y = Conv2D(a, w) {CONV}"
+FAR_CHAINS = {
+    "up and down": (["a = Mul(c, tiny)", "b = Mul(a, tiny)", "d = Mul(b, big)", "y = Mul(d, big)"]),
+    "rounded to integers": (["a = Add(c, magic)", "y = Sub(a, magic)"]),
+    "swallowed": (["a = Sub(c, big)", "y = Add(a, big)"]),
+    "small after an activation": (
+        ["r1 = Relu(c)", "r2 = Mul(r1, tiny)", "a = Mul(r2, tiny)", AGAIN]
+    ),
+    "large after an activation": (
+        ["r1 = Relu(c)", "r2 = Mul(r1, big)", "a = Mul(r2, tiny)", AGAIN]
+    ),
+}
+
+
+@pytest.mark.parametrize("name", FAR_CHAINS)
+def test_numbers_that_round_or_overflow_do_so_still(name):
+    func = chain(FAR_CHAINS[name], FAR)
+    (y,) = agree(Program(func), func, inputs_for((1, 4, 5, 6)))
+    if name == "rounded to integers":
+        np.testing.assert_array_equal(y, np.round(y))
+
+
+def normalised(lines):
+    """x -> Conv2D -> BatchNorm by the lines scale, offset, mean and var, no dimension known."""
+    any_image = "tensor<?x?x?x?xf32>"
+    text = f"func.func @main(%x: {X}) -> {any_image} {{\n"
+    text += constant("w", np.random.default_rng(0).normal(size=(4, 4, 3, 3)))
+    text += "".join(constant(name, np.array(line)) for name, line in lines.items())
+    types = ", ".join(f"tensor<{len(line)}xf32>" for line in lines.values())
+    text += (
+        f"  %c = ge.Conv2D(%x, %w) {{{CONV}}} : ({X}, tensor<4x4x3x3xf32>) -> {any_image}\n"
+        "  %n:6 = ge.BatchNorm(%c, %scale, %offset, mean = %mean, variance = %var) {"
+        'epsilon = 0.0 : f32, data_format = "NCHW", is_training = false} : '
+        f"({any_image}, {types}) -> ({any_image}, {', '.join(['tensor<?xf32>'] * 5)})\n"
+        f"  func.return %n#0 : {any_image}\n}}"
+    )
+    return main_function(parse_module(text))
+
+
+ONES = dict.fromkeys(("scale", "offset", "mean", "var"), [1.0] * 4)
+
+
+@pytest.mark.parametrize("changed", [*([n] for n in ONES), [*ONES]])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_normalisation_of_other_channels_is_refused_as_ever(changed, size):
+    func = normalised({**ONES, **dict.fromkeys(changed, [1.0] * size)})
+    inputs = {"x": inputs_for((1, 4, 5, 6))["x"]}
+    for run in (Program(func).run, lambda x: run_function(func, x)):
+        with pytest.raises(CompileError, match=rf"BatchNorm 'n': \w+ is {size}, expected 4"):
+            run(inputs)
+
+
+@pytest.mark.parametrize("variance", [0.0, -1.0, 1e-30, 1e38])
+def test_a_normalisation_by_odd_variances(variance):
+    func = normalised({**ONES, "var": [1.0, variance, 2.0, 3.0]})
+    agree(Program(func), func, {"x": inputs_for((1, 4, 5, 6))["x"]})
+
+
+def test_filters_that_would_overflow_with_a_factor_are_left_as_they_are():
+    func = chain(["y = Mul(c, s)"], {"s": np.array(1e6), "w": np.full((4, 4, 3, 3), 1e36)})
+    inputs = {name: array * 1e-12 for name, array in inputs_for((1, 4, 5, 6)).items()}
+    inputs = {name: array.astype(np.float32) for name, array in inputs.items()}
+    program = Program(func)
+    found, plain = program.run(inputs)[0], run_function(func, inputs)[0]
+    assert np.isfinite(plain).all()
+    np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-5 * abs(plain).max())
