@@ -12,6 +12,7 @@ from ge_xdsl.errors import CompileError, Location, UsageError, nearest, one_line
 
 if TYPE_CHECKING:
     import numpy as np
+    from xdsl.dialects.builtin import ModuleOp
     from xdsl.dialects.func import FuncOp
 
     from ge_xdsl.dialects.ge.types import Array, Tensor
@@ -90,6 +91,47 @@ def split_entry(text: str, names: Sequence[str], flag: str) -> tuple[str, str]:
         raise UsageError(f"{flag} {text}, expected {only or f'NAME=VALUE, the inputs are {known}'}")
     check_name(parts[0], names, flag)
     return parts[0], "=".join(parts[1:])
+
+
+def asked_shapes(func: FuncOp, entries: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """What `--shape NAME=DIMS` entries say, by input name; one may name a symbolic dimension.
+
+    Raises UsageError for other text, and for names that the graph does not have.
+    """
+    from ge_xdsl.dialects.ge.names import input_names, symbolic_dims
+    from ge_xdsl.passes.infer_shape import parse_dims, with_symbols
+
+    symbols = dict.fromkeys(name for dims in symbolic_dims(func) for name in dims if name)
+    names = list(dict.fromkeys([*input_names(func), *symbols]))
+    found: dict[str, tuple[int, ...]] = {}
+    for entry in entries:
+        name, dims = split_entry(entry, names, "--shape")
+        try:
+            found[name] = parse_dims(dims)
+        except ValueError as error:
+            raise UsageError(f"--shape {entry}: {error}") from None
+        if name in symbols and name not in input_names(func) and len(found[name]) != 1:
+            raise UsageError(f"--shape {entry}, expected one number for dimension '{name}'")
+    return with_symbols(func, found)
+
+
+def sample_shapes(
+    module: ModuleOp, entries: Sequence[str], file: str
+) -> dict[str, tuple[int, ...]]:
+    """What `--shape` entries say of the samples that a graph is tried on.
+
+    Raises UsageError as `asked_shapes`, CompileError where a shape does not fit its input.
+    """
+    from ge_xdsl.dialects.ge.graph import main_function
+    from ge_xdsl.passes.infer_shape import set_input_shapes
+
+    found = asked_shapes(main_function(module), entries)
+    try:
+        if found:
+            set_input_shapes(main_function(module.clone()), found)
+    except CompileError as error:
+        raise error.with_location(Location(file)) from None
+    return found
 
 
 def load_npy(path: str) -> Array:

@@ -34,6 +34,7 @@ def reduced_file(input_path: str, output: str | None) -> str:
 def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Session) -> int:
     """Search, print a line per fact and write the reduced graph; 1 when a pass is wrong."""
     from ge_xdsl.cli import source
+    from ge_xdsl.cli.arrays import sample_shapes
     from ge_xdsl.cli.compile import show_messages
     from ge_xdsl.cli.failures import report, user_code
     from ge_xdsl.cli.output import check_writable, print_text, write_module
@@ -47,6 +48,7 @@ def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Sess
     context = SessionContext(session, args.allow_unregistered_dialect)
     try:
         module = source.load(args.input, context, args.input_format)
+        search.shapes = sample_shapes(module, args.shape, source.file_name(args.input))
         with user_code():
             finding = search.run(module, passes)
     finally:

@@ -112,7 +112,16 @@ def add_verification(made: Parser) -> None:
     made.add(
         "--verify-limit",
         metavar="N",
-        help="leave rewrites of more than N multiplications unchecked, default 4294967296",
+        help="leave rewrites, and graphs, of more than N multiplications unchecked, default "
+        "4294967296, and 68719476736 for a graph",
+    )
+    made.add(
+        "--shape",
+        action="append",
+        default=[],
+        metavar="NAME=1x3x224x224",
+        help="shape of an input, or size of a symbolic dimension, in the samples that whole "
+        "graphs are tried on; sizes that fit are searched without it",
     )
     made.add(
         "--bisect",
@@ -139,7 +148,7 @@ PASS_FILES = ("load", "option", "upstream_quirks", "target")
 """What every call takes that runs passes or only reads their files."""
 BISECTED = (
     *PASS_FILES,
-    *("input", "input_format", "output", "pipelines", "tile", "strict", "verify_limit"),
+    *("input", "input_format", "output", "pipelines", "tile", "strict", "verify_limit", "shape"),
     "allow_unregistered_dialect",
 )
 TELLING = ("describe", "list_ops", "list_passes", "list_targets", "describe_target", "coverage")
@@ -157,9 +166,11 @@ def check_combination(made: Parser, args: argparse.Namespace) -> None:
         )
     if args.bisect:
         made.only_with(args, "bisect", (*BISECTED, "split_input_file", "verify_diagnostics"))
-    each = args.verify_rewrites in ("", "each")
+    checks = args.bisect or args.verify_rewrites in ("", "each", "pass")
+    whole = args.bisect or args.verify_rewrites == "pass"
     made.needs(args, "explain_format", "--explain", "explain" in given)
-    made.needs(args, "verify_limit", "--verify-rewrites=each or --bisect", each or args.bisect)
+    made.needs(args, "verify_limit", "--verify-rewrites or --bisect", checks)
+    made.needs(args, "shape", "--bisect or --verify-rewrites=pass", whole)
     for option in ("print_ir_before", "print_ir_after"):
         made.needs(args, option, "-p PASSES", bool(args.pipelines))
 
@@ -257,6 +268,7 @@ class Run:
     def compile(self, text: str | None) -> ModuleOp:
         """Read the input, or parse a part of it, and run the passes."""
         from ge_xdsl.cli import source
+        from ge_xdsl.cli.arrays import sample_shapes
         from ge_xdsl.cli.compile import run_passes, show_messages
         from ge_xdsl.passes.session import SessionContext
 
@@ -267,6 +279,9 @@ class Run:
                 module = source.load(path, ctx, self.args.input_format)
             else:
                 module = source.parse_text(text, path, ctx)
+            if self.reports.numbers is not None:
+                name = source.file_name(path)
+                self.reports.numbers.shapes = sample_shapes(module, self.args.shape, name)
             run_passes(module, self.passes, self.session, self.watch, source.file_name(path))
         finally:
             show_messages(self.session)

@@ -56,7 +56,7 @@ def verification(
     if how in ("", "each"):
         return Verifier(limit=limit or WORK_LIMIT), None
     if how == "pass":
-        return None, NumberCheck()
+        return None, NumberCheck(limit=limit)
     raise UsageError(f"--verify-rewrites={how}, expected each, pass or off")
 
 
@@ -79,6 +79,8 @@ class Reports:
         self.handed_out = 0
         if self.verifier is not None:
             session.recorders.append(self.verifier)
+        if self.numbers is not None:
+            session.recorders.append(self.numbers.watch)
 
     def attach(self, explain: str | None, session: Session) -> None:
         """Give the session the recorders that the options need."""

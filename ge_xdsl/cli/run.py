@@ -235,7 +235,7 @@ class Run:
         func = main_function(module)
         if self.args.level is None and has_kernels(module):
             self.level = "aicore"
-        shapes = self.shapes(module)
+        shapes = arrays.asked_shapes(func, self.args.shape)
         files = (self.args.arrays, self.args.inputs)
         inputs = arrays.gather_inputs(func, *files, self.seed, shapes, self.args.estimate)
         did = "was timed" if self.args.estimate else "ran"
@@ -326,27 +326,6 @@ class Run:
 
         made = trace(report, kernels_of(module), target(self.session.target))
         write_text(self.args.trace, json.dumps(made, separators=(",", ":")) + "\n")
-
-    def shapes(self, module: ModuleOp) -> dict[str, tuple[int, ...]]:
-        """What `--shape` says, by input name; it may name a symbolic dimension too."""
-        from ge_xdsl.cli.arrays import split_entry
-        from ge_xdsl.dialects.ge.graph import main_function
-        from ge_xdsl.dialects.ge.names import input_names, symbolic_dims
-        from ge_xdsl.passes.infer_shape import parse_dims, with_symbols
-
-        func = main_function(module)
-        symbols = dict.fromkeys(name for dims in symbolic_dims(func) for name in dims if name)
-        names = list(dict.fromkeys([*input_names(func), *symbols]))
-        found: dict[str, tuple[int, ...]] = {}
-        for entry in self.args.shape:
-            name, dims = split_entry(entry, names, "--shape")
-            try:
-                found[name] = parse_dims(dims)
-            except ValueError as error:
-                raise UsageError(f"--shape {entry}: {error}") from None
-            if name in symbols and name not in input_names(func) and len(found[name]) != 1:
-                raise UsageError(f"--shape {entry}, expected one number for dimension '{name}'")
-        return with_symbols(func, found)
 
     def reference(self, module: ModuleOp, inputs: Mapping[str, Array]) -> dict[str, Array] | None:
         """The outputs to compare with, computed before any pass runs."""

@@ -10,7 +10,7 @@ is cut down, output by output, level by level, op by op, as long as it still fai
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -29,7 +29,7 @@ from ge_xdsl.passes.manager import PassManager
 from ge_xdsl.passes.numbers import FiniteWatch, GraphSamples
 from ge_xdsl.passes.session import Session, SessionContext
 from ge_xdsl.pattern.recorder import Recorder
-from ge_xdsl.pattern.samples import EVERY_SAMPLE, NotChecked
+from ge_xdsl.pattern.samples import NotChecked
 from ge_xdsl.pattern.verify import WORK_LIMIT, Failure, Verifier
 
 TRIALS = 200
@@ -111,7 +111,10 @@ class Bisection:
 
     session: Session
     limit: int | None = None
-    """How many multiplications the check of one rewrite may take; the usual limit for None."""
+    """How many multiplications a run of the graph, and the check of one rewrite, may take; the
+    usual limits for None."""
+    shapes: Mapping[str, Sequence[int]] | None = None
+    """What `--shape` says of the graph inputs."""
     checked: int = 0
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> passes around which the graph could not be run."""
@@ -147,7 +150,7 @@ class Bisection:
         known, self.latest = self.latest, None
         try:
             same = known is not None and known[0] is module
-            samples = known[1] if known is not None and same else sampled(module)
+            samples = known[1] if known is not None and same else self.sampled(module)
         except NotChecked as error:
             reason = str(error)
         try:
@@ -170,6 +173,10 @@ class Bisection:
             self.latest = (module, samples) if samples else None
         return None
 
+    def sampled(self, module: ModuleOp) -> GraphSamples:
+        """The main graph on every kind of sample; raises NotChecked."""
+        return GraphSamples.of(main_function(module), shapes=self.shapes, limit=self.limit)
+
     def apply(
         self, item: ModulePass, module: ModuleOp, session: Session, recorders: Sequence[Recorder]
     ) -> None:
@@ -181,7 +188,7 @@ class Bisection:
         """Whether a pass does to a copy of this graph what it did to the whole one."""
         self.trials += 1
         quiet = replace(self.session, recorders=[], messages=[])
-        other = Bisection(quiet, self.limit)
+        other = Bisection(quiet, self.limit, self.shapes)
         try:
             return fault.resembles(other.fault(item, module.clone(), quiet))
         except CompileError:  # what was cut out is no valid graph by itself
@@ -257,11 +264,6 @@ class Bisection:
             else:
                 position += 1
         return module
-
-
-def sampled(module: ModuleOp) -> GraphSamples:
-    """The main graph on every kind of sample; raises NotChecked."""
-    return GraphSamples.of(main_function(module), EVERY_SAMPLE)
 
 
 def copied(module: ModuleOp) -> ModuleOp:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from math import prod
@@ -14,19 +15,23 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from ge_xdsl.dialects.ge.graph import main_function
-from ge_xdsl.dialects.ge.names import input_names, output_names
-from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, tensor_of
+from ge_xdsl.dialects.ge.names import input_names, output_names, symbolic_dims
+from ge_xdsl.dialects.ge.op import GeOp, set_type
+from ge_xdsl.dialects.ge.shapes import shape_text
+from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, compatible, tensor_of
 from ge_xdsl.errors import CompileError, PassError, counted
 from ge_xdsl.interpreters.program import Program
-from ge_xdsl.pattern.cone import Cone
+from ge_xdsl.passes.edits import merged
+from ge_xdsl.pattern.cone import EVALUATION_ERRORS, Cone
 from ge_xdsl.pattern.exact import MANTISSA
 from ge_xdsl.pattern.samples import (
+    EVERY_SAMPLE,
     NONFINITE,
     RANDOM,
-    SAMPLES,
     SIZES,
     SMALL,
     NotChecked,
+    Size,
     adds,
     judged,
     sample,
@@ -39,6 +44,12 @@ if TYPE_CHECKING:
 
 LIGHT = 1 << 22
 """A graph of no more multiplications runs as often as small inputs need to see all values."""
+GRAPH_LIMIT = 1 << 36
+"""Multiplications that one run of a graph may take: seconds, and there are about ten runs."""
+NARROW = 2
+"""Integers that enter are below this where the graph takes no larger ones: few rows to look up."""
+Shapes = Mapping[str, Sequence[int]]
+"""Shapes of graph inputs by name."""
 
 
 @dataclass(frozen=True)
@@ -59,19 +70,23 @@ class GraphSamples:
     runs: list[_Run]
 
     @staticmethod
-    def of(func: FuncOp, kinds: Sequence[str] = SAMPLES, seed: int = 0) -> GraphSamples:
-        """Run a graph on samples; unknown dimensions are tried as 3, 1, 2.
+    def of(
+        func: FuncOp, seed: int = 0, shapes: Shapes | None = None, limit: int | None = None
+    ) -> GraphSamples:
+        """Run a graph on every kind of sample; unknown dimensions are those of `shapes`, else
+        tried as SIZES says.
 
         Samples that it is not defined on are left out. Raises NotChecked when no size of the
-        unknown dimensions fits random values, an op has no values or all results are empty.
+        unknown dimensions fits random values, an op has no values, all results are empty, or a
+        run takes more than `limit` multiplications.
         """
-        reason = NotChecked("no size of the unknown dimensions fits")
-        for size in SIZES:
+        reason = NotChecked("")
+        for inputs in _choices(func, shapes or {}):
             try:
-                return GraphSamples(list(_first_runs(func, kinds, seed, size)))
+                return GraphSamples(list(_first_runs(func, inputs, seed, limit or GRAPH_LIMIT)))
             except CompileError as error:
                 reason = NotChecked(error.message)
-        raise reason
+        raise _hinted(func, reason)
 
     def rerun(self, func: FuncOp, finite: bool = False) -> tuple[str, str, str] | None:
         """Run another graph and keep its outputs; how they differ: output, what, kind of sample.
@@ -95,21 +110,108 @@ class GraphSamples:
         return None
 
 
-def _first_runs(func: FuncOp, kinds: Sequence[str], seed: int, size: int) -> Iterator[_Run]:
-    """A graph on the samples of some kinds; raises CompileError where random ones fail."""
-    program = Program(func)
-    tensors = [tensor_of(arg.type) for arg in func.body.block.args]
-    shapes = [[size if d == DYNAMIC else d for d in t.shape or ()] for t in tensors]
+@dataclass(frozen=True)
+class _Inputs:
+    """What enters a graph: tensors of known shapes, and whether integers are below NARROW."""
+
+    tensors: Mapping[str, Tensor]
+    narrow: bool = False
+
+    def sampled(self, kind: str, seed: int, turn: int) -> dict[str, Array]:
+        """An array for each graph input."""
+        arrays = {
+            name: sample(tensor, kind, seed + i, SIZES[0], turn)
+            for i, (name, tensor) in enumerate(self.tensors.items())
+        }
+        if not self.narrow:
+            return arrays
+        return {
+            name: a % a.dtype.type(NARROW) if a.dtype.kind in "iu" else a
+            for name, a in arrays.items()
+        }
+
+
+def _choices(func: FuncOp, shapes: Shapes) -> Iterator[_Inputs]:
+    """What may enter a graph, the likeliest first; raises NotChecked for an unknown rank."""
+    tried: set[tuple[Tensor, ...]] = set()
+    for size in SIZES:
+        tensors = _filled(func, shapes, size)
+        key = tuple(tensors.values())
+        if key in tried:
+            continue
+        tried.add(key)
+        yield _Inputs(tensors)
+        if any(tensor.dtype.name.startswith(("DT_INT", "DT_UINT")) for tensor in key):
+            yield _Inputs(tensors, True)
+
+
+def _filled(func: FuncOp, shapes: Shapes, size: Size) -> dict[str, Tensor]:
+    """The graph inputs with known shapes; dimensions of one name have one size."""
+    symbols = symbolic_dims(func)
+    batches = {dims[0] for dims in symbols if dims and dims[0]}
+    found: dict[str, Tensor] = {}
+    for name, arg, dims in zip(input_names(func), func.body.block.args, symbols, strict=True):
+        tensor = _asked(tensor_of(arg.type), shapes.get(name))
+        if tensor.shape is None:
+            raise NotChecked(f"graph input '{name}' has unknown rank, expected --shape {name}=...")
+        filled = list(size.fill(tensor.shape))
+        for i, symbol in enumerate(dims):
+            if tensor.shape[i] == DYNAMIC and symbol:
+                filled[i] = size.first if symbol in batches else size.others
+        found[name] = tensor.with_shape(filled)
+    return found
+
+
+def _asked(tensor: Tensor, shape: Sequence[int] | None) -> Tensor:
+    """A graph input as `--shape` fixes it; that of a whole graph may not fit a part of it."""
+    if shape is None or not compatible(given := tensor.with_shape(shape), tensor):
+        return tensor
+    return merged(given, tensor)
+
+
+def _hinted(func: FuncOp, reason: NotChecked) -> NotChecked:
+    """Why a graph could not run, with the option that may help."""
+    ops = [op for op in func.walk() if isinstance(op, GeOp)]
+    if all(op.has_evaluate() for op in ops if not op.regions):
+        for name, arg in zip(input_names(func), func.body.block.args, strict=True):
+            shape = tensor_of(arg.type).shape
+            if shape is None or DYNAMIC in shape:
+                text = f"no size fits graph input '{name}' of shape {shape_text(shape)}"
+                return NotChecked(f"{text}, expected --shape {name}=... ({reason})")
+    return reason
+
+
+def _work(func: FuncOp, tensors: Sequence[Tensor]) -> int:
+    """About how many multiplications a run of a graph on such tensors takes."""
+    if any(tensor_of(a.type) != t for a, t in zip(func.body.block.args, tensors, strict=True)):
+        func = func.clone()
+        for arg, tensor in zip(func.body.block.args, tensors, strict=True):
+            set_type(arg, tensor.type)
+        for op in func.body.block.ops:
+            if isinstance(op, GeOp):
+                with suppress(*EVALUATION_ERRORS, CompileError):  # the run tells what is wrong
+                    op.update_types()
     last = func.body.block.last_op
     assert last is not None
-    light = Cone(last.operands, len(func.body.block.ops)).work() <= LIGHT
-    for kind in kinds:
+    return Cone(last.operands, len(func.body.block.ops)).work()
+
+
+def _first_runs(func: FuncOp, inputs: _Inputs, seed: int, limit: int) -> Iterator[_Run]:
+    """A graph on the samples of every kind; raises CompileError where random ones fail."""
+    program = Program(func)
+    tensors = list(inputs.tensors.values())
+    work = _work(func, tensors)
+    if work > limit:
+        raise NotChecked(
+            f"takes more than {limit} multiplications, raise the limit with --verify-limit"
+        )
+    for kind in EVERY_SAMPLE:
         if not adds(kind, [t.dtype for t in tensors]):
             continue
-        turns = turns_of(kind, [prod(shape) for shape in shapes]) if light else 1
+        turns = turns_of(kind, [prod(t.shape or ()) for t in tensors]) if work <= LIGHT else 1
         for turn in range(turns):
             try:
-                run = _run(func, program, kind, _inputs(func, kind, seed, size, turn))
+                run = _run(func, program, kind, inputs.sampled(kind, seed, turn))
             except CompileError:
                 if kind == RANDOM:
                     raise
@@ -158,14 +260,6 @@ def _in_f64(
     ]
 
 
-def _inputs(func: FuncOp, kind: str, seed: int, size: int, turn: int) -> dict[str, Array]:
-    named = zip(input_names(func), func.body.block.args, strict=True)
-    return {
-        name: sample(tensor_of(arg.type), kind, seed + i, size, turn)
-        for i, (name, arg) in enumerate(named)
-    }
-
-
 class FiniteWatch(Verifier):
     """Checks no rewrite, and remembers whether a rule asked for finite numbers only."""
 
@@ -187,10 +281,15 @@ class FiniteWatch(Verifier):
 
 @dataclass
 class NumberCheck:
-    """Runs the main graph around each pass; unknown dimensions are tried as 3, 1, 2."""
+    """Runs the main graph around each pass, on samples as GraphSamples takes them."""
 
     seed: int = 0
-    kinds: Sequence[str] = SAMPLES
+    shapes: Shapes | None = None
+    """What `--shape` says of the graph inputs."""
+    limit: int | None = None
+    """Multiplications that one run may take, GRAPH_LIMIT for None."""
+    watch: FiniteWatch = field(default_factory=FiniteWatch)
+    """A recorder of the passes that run."""
     passed: int = 0
     unchecked: dict[str, int] = field(default_factory=dict[str, int])
     """Reason -> passes that could not be checked for it."""
@@ -198,9 +297,11 @@ class NumberCheck:
 
     def before(self, item: ModulePass, module: ModuleOp) -> None:
         """Run the graph as it is, unless the last pass's run already tells its outputs."""
+        self.watch.finite = False
         if self.samples is None:
+            func = main_function(module)
             try:
-                self.samples = GraphSamples.of(main_function(module), self.kinds, self.seed)
+                self.samples = GraphSamples.of(func, self.seed, self.shapes, self.limit)
             except NotChecked as reason:
                 self._skip(reason)
 
@@ -210,7 +311,7 @@ class NumberCheck:
         if samples is None:
             return
         try:
-            found = samples.rerun(main_function(module))
+            found = samples.rerun(main_function(module), self.watch.finite)
         except NotChecked as reason:
             self._skip(reason)
             return

@@ -22,6 +22,7 @@ from ge_xdsl.pattern.samples import (
     SIZES,
     TOO_LARGE,
     NotChecked,
+    Size,
     adds,
     sample,
     turns_of,
@@ -97,11 +98,14 @@ class Cone:
             stack.append((value, True))
             stack += [(operand, False) for operand in reversed(list(owner.operands))]
 
-    def workable_size(self, values: Sequence[SSAValue], seed: int) -> int:
-        """The size for unknown dimensions with which the old values can be computed."""
+    def workable_size(self, values: Sequence[SSAValue], seed: int, limit: int) -> Size:
+        """The size for unknown dimensions with which the old values can be computed in no more
+        than `limit` multiplications; raises NotChecked when there is none."""
         reason = NotChecked("no size of the unknown dimensions fits")
         dynamic = any(DYNAMIC in (_tensor(leaf).shape or ()) for leaf in self.leaves)
         for size in SIZES if dynamic else SIZES[:1]:
+            if size is not SIZES[0] and self.work(size) > limit:
+                break
             try:
                 self.compute(values, self.sampled(RANDOM, seed, size))
                 return size
@@ -109,7 +113,7 @@ class Cone:
                 reason = error
         raise reason
 
-    def sampled(self, kind: str, seed: int, size: int, turn: int = 0) -> dict[SSAValue, Array]:
+    def sampled(self, kind: str, seed: int, size: Size, turn: int = 0) -> dict[SSAValue, Array]:
         """An array for each tensor that enters; known constants keep their values."""
         found: dict[SSAValue, Array] = {}
         for i, leaf in enumerate(self.leaves):
@@ -119,14 +123,16 @@ class Cone:
             found[leaf] = known
         return found
 
-    def work(self) -> int:
+    def work(self, size: Size = SIZES[0]) -> int:
         """About how many multiplications it takes to compute the values once; an element that an
         op reads or gives counts as ELEMENT_WORK of them."""
         total = 0
         for op in self.ops:
             with suppress(*EVALUATION_ERRORS):  # computing it tells what is wrong
                 _infer(op)
-            read, made = ([_size(v) for v in values] for values in (op.operands, op.results))
+            read, made = (
+                [_elements(v, size) for v in values] for values in (op.operands, op.results)
+            )
             total += ELEMENT_WORK * (sum(read) + sum(made))
             if len(read) > 1 and made and PRODUCTS.search(op.op_type):
                 total += isqrt(read[0] * read[1] * max(made))
@@ -134,17 +140,18 @@ class Cone:
 
     def check_leaves(self) -> None:
         """Raise NotChecked when a tensor that enters is too large to be sampled."""
-        if any(_size(leaf) > LIMIT for leaf in self.leaves if constant_of(leaf) is None):
+        if any(
+            _elements(leaf, SIZES[0]) > LIMIT for leaf in self.leaves if constant_of(leaf) is None
+        ):
             raise NotChecked(TOO_LARGE)
 
-    def turns(self, kind: str, size: int) -> int:
+    def turns(self, kind: str, size: Size) -> int:
         """How often to try a kind of samples to see all of its values; 0 for one that differs
         from no other here."""
         varied = [_tensor(leaf) for leaf in self.leaves if constant_of(leaf) is None]
         if not adds(kind, [t.dtype for t in varied]):
             return 0
-        shapes = [[size if d == DYNAMIC else d for d in t.shape or ()] for t in varied]
-        return turns_of(kind, [prod(shape) for shape in shapes])
+        return turns_of(kind, [prod(size.fill(t.shape or ())) for t in varied])
 
     def compute(self, values: Sequence[SSAValue], arrays: dict[SSAValue, Array]) -> list[Array]:
         """The arrays of some values; raises NotChecked when an op cannot be evaluated.
@@ -261,13 +268,14 @@ def _infer(op: GeOp) -> None:
         op.update_types()
 
 
-def _size(value: SSAValue) -> int:
-    """How many elements a tensor has, as it is sampled first; 0 where that cannot be told."""
+def _elements(value: SSAValue, size: Size) -> int:
+    """How many elements a tensor has with a size of the unknown dimensions; 0 where that cannot
+    be told."""
     try:
         shape = tensor_of(value.type).shape or ()
     except ValueError:
         return 0
-    return prod(SIZES[0] if dim == DYNAMIC else dim for dim in shape)
+    return prod(size.fill(shape))
 
 
 def _known(leaf: SSAValue, arrays: dict[SSAValue, Array]) -> Array | None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from ge_xdsl.dialects.ge.types import DYNAMIC, DataType, Tensor, numpy_dtype
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection
+    from collections.abc import Callable, Collection, Sequence
 
     import numpy as np
 
@@ -17,8 +17,29 @@ if TYPE_CHECKING:
 LIMIT = 1 << 24
 """Tensors of more elements than this are not sampled."""
 TOO_LARGE = f"a tensor of more than {LIMIT} elements enters"
-SIZES = (3, 1, 2)
-"""What unknown dimensions are tried as, in order, until the old value can be computed."""
+
+
+class Size(NamedTuple):
+    """What stands for the unknown dimensions of the tensors that enter a graph."""
+
+    first: int
+    """For a first dimension, which often is a batch."""
+    others: int
+
+    def fill(self, shape: Sequence[int]) -> tuple[int, ...]:
+        """A shape without unknown dimensions."""
+        return tuple(
+            dim if dim != DYNAMIC else self.others if i else self.first
+            for i, dim in enumerate(shape)
+        )
+
+
+SIZES = (
+    *(Size(size, size) for size in (3, 1, 2)),
+    *(Size(1, size) for size in (8, 16, 32, 64, 128, 256, 512)),
+)
+"""What unknown dimensions are tried as, in order, until the old value can be computed: windows,
+strides and paddings ask for large ones."""
 
 RANDOM = "random values"
 """Normal floats, small integers."""
@@ -95,7 +116,7 @@ def adds(kind: str, dtypes: Collection[DataType]) -> bool:
     return kind not in (HUGE, NONFINITE) or not THRESHOLDS.keys().isdisjoint(dtypes)
 
 
-def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Array:
+def sample(tensor: Tensor, kind: str, seed: int, size: Size, turn: int = 0) -> Array:
     """An array of a tensor's type: `size` stands for unknown dimensions, `turn` for the part of
     the kind's values that a small tensor gets.
 
@@ -105,7 +126,7 @@ def sample(tensor: Tensor, kind: str, seed: int, size: int, turn: int = 0) -> Ar
 
     if tensor.shape is None:
         raise NotChecked("a tensor of unknown rank enters")
-    shape = tuple(size if dim == DYNAMIC else dim for dim in tensor.shape)
+    shape = size.fill(tensor.shape)
     if int(np.prod(shape, dtype=np.float64)) > LIMIT:
         raise NotChecked(TOO_LARGE)
     try:

@@ -195,7 +195,7 @@ class _Trial:
             if self.cone.work() > most:
                 continue
             try:
-                self.size = self.cone.workable_size(self.old, seed)
+                self.size = self.cone.workable_size(self.old, seed, most)
                 return
             except NotChecked as reason:
                 problem = problem or reason

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
@@ -24,7 +25,7 @@ from ge_xdsl.passes.session import Session, session_of
 from ge_xdsl.pattern.compile import compile_pattern
 from ge_xdsl.pattern.driver import PatternRule, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
-from ge_xdsl.pattern.samples import EVERY_SAMPLE
+from ge_xdsl.pattern.samples import EVERY_SAMPLE, NotChecked
 
 CHAIN = ["Exp", "Neg", "Relu", "Abs", "Relu", "Square"]
 
@@ -141,7 +142,8 @@ def test_rewrites_are_checked_where_the_graph_cannot_run() -> None:
     finding, search = found(parse_module(text, "u.mlir"), GeDcePass())
     assert finding is None
     assert search.summary() == (
-        "no pass is wrong, 0 checked by numbers; 1 not checked: a tensor of unknown rank enters"
+        "no pass is wrong, 0 checked by numbers; 1 not checked: graph input 'u' has "
+        "unknown rank, expected --shape u=..."
     )
 
 
@@ -192,16 +194,16 @@ def test_usage(options, text, tmp_path, capsys) -> None:
 # What whole graphs are tried on
 
 
-def samples_of(text):
-    return GraphSamples.of(main_function(parse_module(text, "g.mlir")), EVERY_SAMPLE)
-
-
 GATHERED = """func.func @main(%x: tensor<4x2xf32>, %i: I) -> Y {
   %a = ge.Const() {value = dense<0> : tensor<i32>} : () -> tensor<i32>
   %y = ge.GatherV2(%x, %i, %a) : (tensor<4x2xf32>, I, tensor<i32>) -> Y
   func.return %y : Y
 }
 """.replace("I", "tensor<5000xi32>").replace("Y", "tensor<5000x2xf32>")
+
+
+def samples_of(text, **options):
+    return GraphSamples.of(main_function(parse_module(text, "g.mlir")), **options)
 
 
 def test_samples_that_a_graph_is_not_defined_on_are_left_out() -> None:
@@ -235,3 +237,75 @@ def test_the_rewrite_that_breaks_the_graph_is_named() -> None:
     assert finding is not None
     assert finding.site.startswith("ge.Relu 'v3'")
     assert types_of(finding.reduced) == ["Relu"]
+
+
+POOLED = """
+func.func @main(%x: tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32> {
+  %v0 = ge.Relu(%x) : (tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32>
+  %v1 = ge.MaxPoolV3(%v0) {ksize = [1, 1, 20, 20], strides = [1, 1, 20, 20],
+    padding_mode = "VALID"} : (tensor<?x3x?x?xf32>) -> tensor<?x3x?x?xf32>
+  func.return %v1 : tensor<?x3x?x?xf32>
+}
+"""
+LOOKED_UP = """
+func.func @main(%x: tensor<4xi64>) -> tensor<4x2xf32> {
+  %table = ge.Const() {value = dense<[[1.0, 2.0], [3.0, 4.0]]> : tensor<2x2xf32>}
+    : () -> tensor<2x2xf32>
+  %axis = ge.Const() {value = dense<0> : tensor<i64>} : () -> tensor<i64>
+  %v1 = ge.GatherV2(%table, %x, %axis)
+    : (tensor<2x2xf32>, tensor<4xi64>, tensor<i64>) -> tensor<4x2xf32>
+  func.return %v1 : tensor<4x2xf32>
+}
+"""
+
+
+def test_sizes_that_windows_accept_are_found() -> None:
+    found = samples_of(POOLED)
+    assert {run.inputs["x"].shape for run in found.runs} == {(1, 3, 32, 32)}
+    found = samples_of(POOLED, shapes={"x": (2, 3, -1, 40)})
+    assert {run.inputs["x"].shape for run in found.runs} == {(2, 3, 32, 40)}
+
+
+def test_integers_that_a_table_has_rows_for_are_found() -> None:
+    assert max(run.inputs["x"].max() for run in samples_of(LOOKED_UP).runs) == 1
+
+
+def test_dimensions_of_one_name_have_one_size() -> None:
+    text = POOLED.replace(
+        "%x: tensor<?x3x?x?xf32>)", "%x: tensor<?x3x?x?xf32>, %s: tensor<2x?xf32>)"
+    )
+    text = text.replace("?xf32> {", '?xf32> attributes {ge.input_dims = ["n, 3, h, w", "2, n"]} {')
+    inputs = samples_of(text).runs[0].inputs
+    assert [inputs[name].shape for name in ("x", "s")] == [(1, 3, 32, 32), (2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (
+            {"shapes": {"x": (1, 3, 8, 8)}},
+            "no size fits graph input 'x' of shape ?x3x?x?, expected --shape x=... (window of 20 ",
+        ),
+        ({"limit": 100}, "takes more than 100 multiplications, raise the limit with --verify-"),
+    ],
+)
+def test_why_a_graph_is_not_sampled(options, reason) -> None:
+    with pytest.raises(NotChecked, match=re.escape(reason)):
+        samples_of(POOLED, **options)
+
+
+def test_shapes_reach_the_samples_of_the_tools(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "g.mlir").write_text(POOLED)
+    for how in ("--bisect", "--verify-rewrites=pass"):
+        call = ["g.mlir", "-p", "ge-dce", how]
+        assert main([*call, "--shape", "x=1x3x8x8"]) == 0
+        assert "1 not checked: no size fits graph input 'x'" in capsys.readouterr().err
+        assert main([*call, "--shape", "x=1x3x20x20"]) == 0
+        assert "not checked" not in capsys.readouterr().err
+        assert main([*call, "--shape", "x=1x4x20x20"]) == 1
+        assert capsys.readouterr().err == (
+            "g.mlir: error: graph input 'x': shape is 1x4x20x20, expected one that fits ?x3x?x?\n"
+        )
+        assert main([*call, "--verify-limit", "100"]) == 0
+        assert "takes more than 100 multiplications" in capsys.readouterr().err

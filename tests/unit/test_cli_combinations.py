@@ -40,10 +40,13 @@ ONE = "expected one of them"
 OPT = {
     "g.mlir -p ge-dce --explain-format=json": f"--explain-format without --explain, {BOTH}",
     "g.mlir -p ge-dce --verify-limit 9": (
-        f"--verify-limit without --verify-rewrites=each or --bisect, {BOTH}"
+        f"--verify-limit without --verify-rewrites or --bisect, {BOTH}"
     ),
-    "g.mlir -p ge-dce --verify-rewrites=pass --verify-limit 9": (
-        f"--verify-limit without --verify-rewrites=each or --bisect, {BOTH}"
+    "g.mlir -p ge-dce --verify-rewrites=off --verify-limit 9": (
+        f"--verify-limit without --verify-rewrites or --bisect, {BOTH}"
+    ),
+    "g.mlir -p ge-dce --verify-rewrites --shape x=3": (
+        f"--shape without --bisect or --verify-rewrites=pass, {BOTH}"
     ),
     "g.mlir -p ge-dce --verify-rewrites --verify-limit many": (
         "--verify-limit=many, expected a number of multiplications"

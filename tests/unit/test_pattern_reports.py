@@ -71,7 +71,7 @@ def test_explanation_of_one_pass_and_node() -> None:
     module_of(func)
     only, other = Explanation("Fuse", "y1"), Explanation("Other")
     run_ge(func.body.block, [gemm_rule()], pass_name="Fuse", recorders=[only, other])
-    assert only.as_text().splitlines()[0] == "Fuse/gemm: 0 of 1 sites rewritten"
+    assert only.as_text().splitlines()[0] == "Fuse/gemm: 0 of 1 site rewritten"
     assert other.as_text() == ""
     assert other.as_json() == []
 

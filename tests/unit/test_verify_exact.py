@@ -22,6 +22,7 @@ from ge_xdsl.pattern.samples import (
     HUGE,
     NONFINITE,
     RANDOM,
+    SIZES,
     Difference,
     compared,
     sample,
@@ -152,7 +153,7 @@ def test_few_elements_see_all_edge_values() -> None:
     scalar = Tensor(DataType.DT_FLOAT, ())
     for kind in (EDGES, NONFINITE):
         turns = turns_of(kind, [1])
-        values = {str(float(sample(scalar, kind, 5, 3, turn))) for turn in range(turns)}
+        values = {str(float(sample(scalar, kind, 5, SIZES[0], turn))) for turn in range(turns)}
         assert len(values) >= 7
     assert turns_of(EDGES, [4, 100]) == 3
     assert turns_of(EDGES, [4, 100_000]) == turns_of(EDGES, [0]) == turns_of(RANDOM, [16]) == 1
@@ -312,7 +313,9 @@ NOT_EXACT = {
 
 def lifted(value):
     known, tensor = constant_of(value), tensor_of(value.type)
-    return exact.lifted(sample(tensor, RANDOM, 0, 3) if known is None else known, tensor.dtype)
+    return exact.lifted(
+        sample(tensor, RANDOM, 0, SIZES[0]) if known is None else known, tensor.dtype
+    )
 
 
 @pytest.mark.parametrize("text", NOT_EXACT)
@@ -365,7 +368,9 @@ def test_exact_arrays_compare() -> None:
 
 
 def test_samples_have_what_their_kind_says() -> None:
-    floats = {kind: sample(Tensor(DataType.DT_FLOAT, (40,)), kind, 0, 3) for kind in EVERY_SAMPLE}
+    floats = {
+        kind: sample(Tensor(DataType.DT_FLOAT, (40,)), kind, 0, SIZES[0]) for kind in EVERY_SAMPLE
+    }
     assert np.isnan(floats[NONFINITE]).any()
     assert np.isposinf(floats[NONFINITE]).any()
     assert np.isneginf(floats[NONFINITE]).any()
@@ -377,11 +382,11 @@ def test_samples_have_what_their_kind_says() -> None:
         ("UINT16", 0, 65535),
         ("INT64", -(2**63), 2**63 - 1),
     ):
-        integers = sample(Tensor(DataType[f"DT_{name}"], (40,)), EDGES, 0, 3)
+        integers = sample(Tensor(DataType[f"DT_{name}"], (40,)), EDGES, 0, SIZES[0])
         assert (int(integers.min()), int(integers.max())) == (low, high)
-    assert sample(Tensor(DataType.DT_COMPLEX64, (4,)), HUGE, 0, 3).dtype == np.complex64
-    assert sample(Tensor(DataType.DT_BOOL, (0,)), EDGES, 0, 3).shape == (0,)
-    assert sample(Tensor(DataType.DT_FLOAT, (0,)), EDGES, 0, 3).shape == (0,)
+    assert sample(Tensor(DataType.DT_COMPLEX64, (4,)), HUGE, 0, SIZES[0]).dtype == np.complex64
+    assert sample(Tensor(DataType.DT_BOOL, (0,)), EDGES, 0, SIZES[0]).shape == (0,)
+    assert sample(Tensor(DataType.DT_FLOAT, (0,)), EDGES, 0, SIZES[0]).shape == (0,)
 
 
 def test_an_overflow_that_was_there_is_no_difference() -> None:
@@ -393,7 +398,7 @@ def test_an_overflow_that_was_there_is_no_difference() -> None:
 
 
 def test_many_elements_are_drawn_from_the_same_list() -> None:
-    many, few = (sample(Tensor(DataType.DT_FLOAT, (n,)), EDGES, 0, 3) for n in (5000, 20))
+    many, few = (sample(Tensor(DataType.DT_FLOAT, (n,)), EDGES, 0, SIZES[0]) for n in (5000, 20))
     assert set(many.tolist()) == set(few.tolist())
     same = np.float32([nan, inf, 1.0, -0.0])
     assert compared(same, same.copy(), DataType.DT_FLOAT) is None

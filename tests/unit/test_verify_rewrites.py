@@ -18,7 +18,7 @@ from ge_xdsl.pattern.driver import PatternRule, decompose, run_fixpoint, run_ge
 from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import MatcherConfig
 from ge_xdsl.pattern.rule import APPLIED, Outcome, Rule
-from ge_xdsl.pattern.samples import NotChecked, difference, sample
+from ge_xdsl.pattern.samples import SIZES, NotChecked, difference, sample
 from ge_xdsl.pattern.verify import Failure, Verifier, WrongRewrite
 
 
@@ -181,12 +181,12 @@ def test_difference(old, new, dtype, text):
 
 def test_samples():
     tensor = Tensor(DataType.DT_FLOAT16, (2, 3))
-    first = sample(tensor, "random values", 1, 3)
+    first = sample(tensor, "random values", 1, SIZES[0])
     assert first.dtype == np.float16
-    np.testing.assert_array_equal(first, sample(tensor, "random values", 1, 3))
-    assert not sample(tensor, "zeros", 1, 3).any()
+    np.testing.assert_array_equal(first, sample(tensor, "random values", 1, SIZES[0]))
+    assert not sample(tensor, "zeros", 1, SIZES[0]).any()
     with pytest.raises(NotChecked, match="DT_VARIANT has no numpy type"):
-        sample(Tensor(DataType.DT_VARIANT, ()), "zeros", 0, 3)
+        sample(Tensor(DataType.DT_VARIANT, ()), "zeros", 0, SIZES[0])
 
 
 WRONG_PASS = """from ge.es.all import Abs, Neg

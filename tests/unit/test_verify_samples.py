@@ -12,7 +12,7 @@ from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.pattern.cone import Cone, meeting
 from ge_xdsl.pattern.driver import PatternRule, run_ge
-from ge_xdsl.pattern.samples import LARGE, RANDOM, SMALL, sample, turns_of
+from ge_xdsl.pattern.samples import LARGE, RANDOM, SIZES, SMALL, sample, turns_of
 from ge_xdsl.pattern.verify import Verifier
 
 
@@ -89,26 +89,26 @@ def test_what_samples_tell(func, old, new, expected) -> None:
 
 def test_small_values_are_small_and_signed() -> None:
     for dtype in (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_BF16):
-        values = np.abs(sample(Tensor(dtype, (64,)), SMALL, 0, 3).astype(np.float64))
+        values = np.abs(sample(Tensor(dtype, (64,)), SMALL, 0, SIZES[0]).astype(np.float64))
         assert 0 < values.max() < 0.05
         assert (values.astype(np.float32) ** 2).min() > 0
-    signed = sample(Tensor(DataType.DT_INT32, (64,)), SMALL, 0, 3)
+    signed = sample(Tensor(DataType.DT_INT32, (64,)), SMALL, 0, SIZES[0])
     assert (signed.min(), signed.max()) == (-4, 4)
-    assert sample(Tensor(DataType.DT_UINT8, (64,)), SMALL, 0, 3).max() == 7
+    assert sample(Tensor(DataType.DT_UINT8, (64,)), SMALL, 0, SIZES[0]).max() == 7
 
 
 def test_large_values_have_one_sign_per_turn() -> None:
     half = Tensor(DataType.DT_FLOAT16, (32,))
     assert turns_of(LARGE, [32]) == 2
-    assert sample(half, LARGE, 0, 3).min() == 300
-    assert sample(half, LARGE, 0, 3, 1).max() == -300
-    assert np.abs(sample(Tensor(DataType.DT_FLOAT, (32,)), LARGE, 0, 3)).max() < 10
+    assert sample(half, LARGE, 0, SIZES[0]).min() == 300
+    assert sample(half, LARGE, 0, SIZES[0], 1).max() == -300
+    assert np.abs(sample(Tensor(DataType.DT_FLOAT, (32,)), LARGE, 0, SIZES[0])).max() < 10
 
 
 def test_scalars_see_many_random_values() -> None:
     bit = Tensor(DataType.DT_BOOL, ())
     for kind in (RANDOM, "edge values"):
-        assert {bool(sample(bit, kind, 0, 3, turn)) for turn in range(8)} == {True, False}
+        assert {bool(sample(bit, kind, 0, SIZES[0], turn)) for turn in range(8)} == {True, False}
 
 
 # How far above a rewrite is computed

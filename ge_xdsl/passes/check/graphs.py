@@ -34,7 +34,7 @@ from ge_xdsl.pattern.graph import PatternGraph
 from ge_xdsl.pattern.match import Match
 from ge_xdsl.pattern.samples import THRESHOLDS
 
-DTYPES = (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_INT32)
+DTYPES = (DataType.DT_FLOAT, DataType.DT_FLOAT16, DataType.DT_BF16, DataType.DT_INT32)
 PLAIN = (DataType.DT_INT32, DataType.DT_INT64, DataType.DT_BOOL)
 """What inputs are that can be no floats, the likeliest first."""
 Shapes: TypeAlias = tuple[tuple[int, ...], ...]

@@ -26,6 +26,7 @@ LIMIT = 240
 DTYPE_NAMES = {
     DataType.DT_FLOAT: "f32",
     DataType.DT_FLOAT16: "f16",
+    DataType.DT_BF16: "bf16",
     DataType.DT_INT32: "i32",
     DataType.DT_INT64: "i64",
     DataType.DT_BOOL: "bool",

@@ -2,7 +2,7 @@
 // RUN: python %S/Inputs/sites.py 30 > %t.mlir && ge-opt %t.mlir --load %S/Inputs/gemm.py -p ge-custom-passes --explain -o /dev/null | filecheck %s --check-prefix=MANY
 // RUN: ge-opt %s --load %S/Inputs/gemm.py -p ge-custom-passes --explain --explain-format=json -o /dev/null | filecheck %s --check-prefix=JSON
 
-// CHECK: Gemm/Gemm_matmul_add_pattern: 0 of 1 sites rewritten
+// CHECK: Gemm/Gemm_matmul_add_pattern: 0 of 1 site rewritten
 // CHECK-NEXT: operand 0: is Mul, expected MatMul (MatMul is one step further) [1 of 2 nodes matched] at 'y'
 
 // MANY: Gemm/Gemm_matmul_add_pattern: 0 of 30 sites rewritten

@@ -8,7 +8,7 @@
 // GRAPH-COUNT-2: ge.AddLayerNorm
 // GRAPH-NOT: ge.Add(
 
-// MISS: 0 of 1 sites rewritten
+// MISS: 0 of 1 site rewritten
 // MISS-NEXT: operand 0: is Mul, expected Add
 func.func @main(%x: tensor<2x8xf32>, %skip: tensor<2x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> (tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>, tensor<2x8xf32>) {
   %s1 = ge.Add(%x, %skip) : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>

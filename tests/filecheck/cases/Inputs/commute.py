@@ -1,6 +1,6 @@
 """Commuted sums as two patterns each, and a difference that does not commute."""
 
-from ge.es.all import GEMM, MatMul, Mul, Sub
+from ge.es.all import GEMM, MatMul, Mul, Neg, Sub
 from ge.passes import (
     PassStage,
     PatternFusionPass,
@@ -48,7 +48,7 @@ class Scaled(PatternFusionPass):
 
 @register_fusion_pass(name="C_Sub", stage=PassStage.AFTER_INFER_SHAPE)
 class Difference(PatternFusionPass):
-    """c * (2 - x) -> 2 * c - c * x, whatever the order of the product."""
+    """c * (2 - x) -> -(c * (x - 2)), whatever the order of the product."""
 
     def __init__(self):
         super().__init__(PatternMatcherConfigBuilder().enable_const_value_match().build())
@@ -65,4 +65,4 @@ class Difference(PatternFusionPass):
 
     def replacement(self, inputs):
         x, c = inputs[:2]
-        return Mul(c, 2.0) - Mul(c, x)
+        return Neg(Mul(c, x - 2.0))
