@@ -87,7 +87,9 @@ def test_all_cores_get_an_equal_share():
 
 def test_too_many_values_do_not_fit():
     slots = [Slot("f32", True, True, 2)] * 500
-    with pytest.raises(CompileError, match="a tile of 64 elements takes 256000 bytes of UB, exp"):
+    with pytest.raises(
+        CompileError, match="a tile of 64 elements takes 256000 bytes of UB, expected"
+    ):
         vector_tiling((1, 4096), slots, target("Ascend910B1"))
 
 
