@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 from xdsl.ir import Block, SSAValue
 
@@ -23,7 +24,10 @@ from ge_xdsl.dialects.aicore.types import BLOCK_BYTES, ELEMENT_BYTES, Tile, padd
 from ge_xdsl.dialects.aicore.vector import VcastOp, VcmpOp, VdupOp, VscalarOp, VselOp
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
+from ge_xdsl.interpreters.cycles import time_kernel
 from ge_xdsl.lowering.matmul import alloc
+from ge_xdsl.lowering.placement import place_kernel
+from ge_xdsl.lowering.remembered import Remembered
 from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.tiling import BUFFERS, fewest_cores
 from ge_xdsl.lowering.unit import Unit, launch_unit
@@ -42,8 +46,8 @@ ROWS = {
 ELEMENTS = {"none": "update", "add": "add", "mul": "mul"}
 """`reduction` of ScatterElements -> what is done with each element."""
 TYPES = frozenset({"GatherElements", "ScatterElements", *ROWS})
-UPDATES = 64
-"""Rows of updates that are brought at a time."""
+UPDATES, MANY_UPDATES = 64, 512
+"""Rows of updates that are brought at a time: a few, or more where rows are short."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +79,17 @@ class Scatter:
     index: str
     whole: bool
     wraps: bool
+
+
+class ScatterTile(NamedTuple):
+    """The tile of y, and the updates that are brought at a time."""
+
+    rows: int
+    width: int
+    step: int
+
+
+_KNOWN: Remembered[ScatterTile] = Remembered()
 
 
 def reason(op: GeOp, target: Target) -> str:
@@ -189,7 +204,11 @@ def unit(op: GeOp, target: Target) -> Unit:
     assert isinstance(scatter, Scatter)
     operands = list(op.operands[:3])
     return launch_unit(
-        [op], operands, op.results, scatter, lambda name: scatter_kernel(name, scatter, target)
+        [op],
+        operands,
+        op.results,
+        scatter,
+        lambda name: scatter_kernel(name, scatter, target, best_tile(scatter, target)),
     )
 
 
@@ -277,7 +296,7 @@ def _indices(
     return ahead
 
 
-def scatter_kernel(name: str, scatter: Scatter, target: Target) -> KernelOp:
+def scatter_kernel(name: str, scatter: Scatter, target: Target, tiling: ScatterTile) -> KernelOp:
     """The kernel; arguments are x, the indices, the updates and y."""
     whole, shape = (scatter.lead, scatter.rows, scatter.cols), scatter.element
     places = (1, scatter.count) if scatter.whole else (scatter.lead, scatter.count, scatter.cols)
@@ -289,14 +308,14 @@ def scatter_kernel(name: str, scatter: Scatter, target: Target) -> KernelOp:
             "y": Tile(whole, shape, "gm"),
         }
     )
-    tile, step = _scatter_tile(scatter, target)
+    tile = (tiling.rows, tiling.width)
     loop = ForOp.make(whole, [1, *tile], ["p", "r", "c"], over_cores=True)
     block.add_op(loop)
     body, origins = loop.body, [loop.origin(i) for i in range(3)]
     sizes: list[Index] = [loop.length(1), loop.length(2)]
     held = alloc(body, Tile(tile, shape, "ub"), "held", BUFFERS)
     body.add_op(CopyGmUbOp.build(block.args[0], held, offsets=origins, sizes=sizes))
-    _scatter_loop(scatter, block, loop, held, step)
+    _scatter_loop(scatter, block, loop, held, tiling.step)
     body.add_op(CopyUbGmOp.build(held, block.args[3], offsets=origins, sizes=sizes))
     count = scatter.lead * -(-scatter.rows // tile[0]) * -(-scatter.cols // tile[1])
     return KernelOp.make(name, "vector", fewest_cores(count, target.vector_cores), 1, block)
@@ -328,13 +347,41 @@ def _scatter_loop(scatter: Scatter, block: Block, loop: ForOp, held: SSAValue, s
     )
 
 
-def _scatter_tile(scatter: Scatter, target: Target) -> tuple[tuple[int, int], int]:
-    """The tile of y, all rows where they fit, and the updates that are brought at a time."""
-    step = min(scatter.count, UPDATES)
-    size = ELEMENT_BYTES[scatter.element]
-    lead, rows, cols = scatter.lead, scatter.rows, scatter.cols
-    width = min(cols, padded(-(-lead * cols // target.vector_cores), BLOCK_BYTES // size))
-    room = target.capacity("ub")
+def best_tile(scatter: Scatter, target: Target) -> ScatterTile:
+    """The tile whose kernel is the fastest; remembered."""
+    found = _KNOWN.get(scatter, target)
+    if found is not None:
+        return found
+    tried = scatter_tiles(scatter, target)
+    times: list[float] = []
+    for tile in tried if len(tried) > 1 else ():
+        kernel = scatter_kernel("candidate", scatter, target, tile)
+        place_kernel(kernel, target)
+        times.append(time_kernel(kernel, target).us)
+    return _KNOWN.put(scatter, target, tried[times.index(min(times))] if times else tried[0])
+
+
+def scatter_tiles(scatter: Scatter, target: Target) -> list[ScatterTile]:
+    """Tiles that are worth a look: few columns of many rows, or whole rows; few or many updates.
+
+    Whole rows are copied at the speed of memory, but each tile goes through all updates.
+    """
+    size, cores = ELEMENT_BYTES[scatter.element], target.vector_cores
+    narrow = padded(-(-scatter.lead * scatter.cols // cores), BLOCK_BYTES // size)
+    found: dict[ScatterTile, None] = {}
+    for width in (min(scatter.cols, narrow), scatter.cols):
+        for step in (UPDATES, MANY_UPDATES):
+            tile = _fitting(scatter, target, width, min(step, scatter.count))
+            found[tile] = None
+            parts = scatter.lead * -(-scatter.cols // tile.width)
+            even = -(-scatter.rows * parts // cores)
+            found[tile._replace(rows=min(tile.rows, even))] = None
+    return list(found)
+
+
+def _fitting(scatter: Scatter, target: Target, width: int, step: int) -> ScatterTile:
+    """All rows where they fit, of as many columns up to `width` as leave room for some."""
+    size, room = ELEMENT_BYTES[scatter.element], target.capacity("ub")
     while True:
         wide = padded(width * size, BLOCK_BYTES)
         used = step * wide * BUFFERS
@@ -343,6 +390,9 @@ def _scatter_tile(scatter: Scatter, target: Target) -> tuple[tuple[int, int], in
         if scatter.whole:
             used += 8 * padded(step * 8, BLOCK_BYTES)
         high = (room - used) // (wide * BUFFERS)
-        if high >= min(rows, 16) or (width * size <= BLOCK_BYTES and high > 0):
-            return (min(rows, high), width), step
+        narrowest = width * size <= BLOCK_BYTES
+        if high >= min(scatter.rows, 16) or (narrowest and high > 0):
+            return ScatterTile(min(scatter.rows, high), width, step)
+        if narrowest:
+            step = max(1, step // 2)
         width = max(1, width // 2)

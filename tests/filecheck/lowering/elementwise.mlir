@@ -13,7 +13,7 @@
 // CHECK: aicore.copy_ub_gm %t2, %y0[%r, %c], [%vr, %vc]
 // CHECK: aicore.copy_ub_gm %t3, %y1[%r, %c], [%vr, %vc]
 // CHECK: %a, %y = aicore.launch @Add_Relu(%x, %b) for ["a", "y"]
-// CHECK: ge.Bitcast(%a) {type = DT_FLOAT16, aicore.reason = "no lowering: tiles have no elements of these types
+// CHECK: ge.Bitcast(%a) {type = DT_FLOAT16, aicore.reason = "no lowering: no instruction gives the bytes of an element another type
 func.func @main(%x : tensor<64x96xf16>, %b : tensor<96xf16>) -> (tensor<64x96xf16>, tensor<64x96xf16>) {
   %a = ge.Add(%x, %b) : (tensor<64x96xf16>, tensor<96xf16>) -> tensor<64x96xf16>
   %y = ge.Relu(%a) : (tensor<64x96xf16>) -> tensor<64x96xf16>
