@@ -32,8 +32,8 @@ def module_of(op):
 
 
 def check_op(
-    op_type, *inputs, counts=(), known=(), why="", exact=False, chip=CHIP, checked=False, near=False,
-    **attrs,
+    op_type, *inputs, counts=(), known=(), why="", exact=False, chip=CHIP, checked=False,
+    near=False, **attrs,
 ):  # fmt: skip
     """The report of the op's tile program, whose results must be those of `evaluate`.
 

@@ -269,7 +269,7 @@ class FastGeluOp(FloatUnary):
 
 
 def gelu_tanh(x: Array) -> Array:
-    """x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))) = x / (1 + e^(-2 u)), u what tanh gets
+    """x / 2 * (1 + tanh(u)) = x / (1 + e^(-2 u)), u = sqrt(2 / pi) * (x + 0.044715 * x^3).
 
     The second form loses no digits where tanh is near -1.
     """
