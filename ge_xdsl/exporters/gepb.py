@@ -205,14 +205,16 @@ class _GraphWriter:
             if self.outside is not None and op.op_type in CONSTANT_TYPES
             else None
         )
-        return array is not None and array.nbytes >= LEAST_OUTSIDE
+        if array is None or array.nbytes < LEAST_OUTSIDE:
+            return False
+        return tensor_of(op.results[0].type).dtype not in _PACKED
 
     def move_outside(self, op: GeOp, fields: dict[str, Any], outside: Outside) -> None:
         """Make a large Const a FileConstant."""
         if not self.moves(op):
             return
-        array = op.get_attr("value")
         tensor = tensor_of(op.results[0].type)
+        array = hifloat8.as_stored(op.get_attr("value"), tensor.dtype)
         place = outside.put(fields["name"], array).encode()
         dims = Message("ListValue", {"i": list(array.shape), "val_type": LIST_KINDS["i"]})
         attrs: dict[str, Message] = fields["attr"]
@@ -380,9 +382,7 @@ def tensor_def(attr: Attribute, op: Operation) -> Message:
             f"constant is {tensor.dtype.name}, expected elements of whole bytes",
             subject=describe(op),
         )
-    if tensor.dtype is DataType.DT_HIFLOAT8:
-        array = hifloat8.encode(array)
-    flat = np.ascontiguousarray(array)
+    flat = np.ascontiguousarray(hifloat8.as_stored(array, tensor.dtype))
     data = flat.astype(flat.dtype.newbyteorder("<"), copy=False).tobytes()
     return Message("TensorDef", {"desc": descriptor(tensor), "data": data})
 

@@ -265,6 +265,7 @@ class Step:
         types = [tensor_of(value.type).dtype for value in (*op.operands, *op.results)]
         self.widens = op.widens and not HELD_AS_HALVES.isdisjoint(types)
         self.widens = self.widens or DataType.DT_UNDEFINED in types
+        self.widens = self.widens or DataType.DT_HIFLOAT8 in types[len(op.operands) :]
         self.array_type: type[Any] = np.ndarray
         self.dtypes: list[np.dtype[Any]] = []
         """The element types of the results, once the first run has asked for them."""

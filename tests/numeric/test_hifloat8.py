@@ -11,11 +11,14 @@ import pytest
 from op_runs import run
 from op_witness import BF16, F16, F32, F64, I8, build, run_ge
 
+import ge_xdsl as gx
+from ge_xdsl.compat.ge.graph import Tensor
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.hifloat8 import decode, encode, nearest
 from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.dialects.ge.types import DataType, dtype_of_numpy, numpy_dtype, tensor_of
 from ge_xdsl.dialects.ge.weights import const_attr, tensor_of_const
+from ge_xdsl.exporters import gepb
 from ge_xdsl.exporters.gepb import tensor_def
 from ge_xdsl.importers.gepb.values import constant
 from ge_xdsl.interpreters.ge import run_function
@@ -173,3 +176,50 @@ def test_a_constant_leaves_as_codes():
     weight = constant(message, "k")
     assert tensor_of_const(weight).dtype is DataType.DT_HIFLOAT8
     np.testing.assert_array_equal(weight.data.array(), numbers)
+
+
+COUNTED = """func.func @main(%x: tensor<5xf32>, %at: tensor<5xi32>) -> tensor<3xf32> {
+  %n = ge.Const() {value = dense<3> : tensor<i32>} : () -> tensor<i32>
+  %w = ge.Cast(%x) {dst_type = 34} : (tensor<5xf32>) -> TYPE
+  %b = ge.Bincount(%at, %n, %w) : (tensor<5xi32>, tensor<i32>, TYPE) -> BINS
+  %y = ge.Cast(%b) {dst_type = 0} : (BINS) -> tensor<3xf32>
+  func.return %y : tensor<3xf32>
+}
+"""
+
+
+def test_sums_that_are_held_as_halves_are_rounded_by_programs_too():
+    text = COUNTED.replace("TYPE", "tensor<5x!ge.element<DT_HIFLOAT8>>")
+    func = main_function(parse_module(text.replace("BINS", "tensor<3x!ge.element<DT_HIFLOAT8>>")))
+    inputs = {"x": np.array([1, 1 / 16, 4, 4, 0.5], F32), "at": np.array([0, 0, 2, 2, 2], np.int32)}
+    wanted = [searched(1 + 1 / 16), 0, searched(8.5)]
+    assert wanted == [1.125, 0, 9.0]
+    for run_it in (Program(func).run, lambda given: run_function(func, given)):
+        assert run_it(inputs)[0].tolist() == wanted
+
+
+def test_a_large_constant_leaves_as_codes_in_a_file(tmp_path, monkeypatch):
+    codes = np.resize(np.array([0x00, 0x08, 0x6E, 0xEF], np.uint8), 2048)
+    kind = "tensor<2048x!ge.element<DT_HIFLOAT8>>"
+    module = parse_module(
+        f'func.func @main() -> {kind} {{\n  %w = ge.Const() {{value = #ge.weight<"w">}} : () -> '
+        f"{kind}\n  %y = ge.Identity(%w) : ({kind}) -> {kind}\n  func.return %y : {kind}\n}}"
+    )
+    (weight,) = (op for op in module.walk() if op.name == "ge.Const")
+    weight.properties["value"] = const_attr(decode(codes), "w", DataType.DT_HIFLOAT8)
+    monkeypatch.setattr(gepb, "INLINE_LIMIT", 1000)
+    gx.save(module, tmp_path / "m.air")
+    assert (tmp_path / "air_weight" / "m" / "w_file").read_bytes() == codes.tobytes()
+    (back,) = (op for op in gx.load(tmp_path / "m.air").walk() if op.name == "ge.Const")
+    assert tensor_of(back.results[0].type).dtype is DataType.DT_HIFLOAT8
+    np.testing.assert_array_equal(back.get_attr("value"), decode(codes))
+
+
+def test_the_bytes_of_a_tensor_of_the_api_are_codes(tmp_path):
+    codes = bytes([0x00, 0x08, 0x6E, 0xEF])
+    (tmp_path / "w").write_bytes(codes)
+    numbers = decode(np.frombuffer(codes, np.uint8)).tolist()
+    read = Tensor(file_path=str(tmp_path / "w"), data_type=DataType.DT_HIFLOAT8, shape=[4])
+    assert read.data == numbers
+    assert read.set_data_type(DataType.DT_UINT8).data == list(codes)
+    assert read.set_data_type(DataType.DT_HIFLOAT8).data == numbers

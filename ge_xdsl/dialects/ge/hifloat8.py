@@ -21,9 +21,13 @@ numbers are held as f16, which has every one of them.
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from ge_xdsl.dialects.ge.types import DataType, numpy_dtype
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ge_xdsl.dialects.ge.types import Array
 
 LARGEST = 2.0**15
@@ -104,3 +108,20 @@ def encode(numbers: Array) -> Array:
     codes = order[np.searchsorted(values[order], np.abs(wide)).clip(max=127)].astype(np.uint8)
     codes = np.where(wide < 0, codes | 0x80, codes)
     return np.where(np.isnan(wide), NAN_CODE, codes).astype(np.uint8)
+
+
+def as_stored(array: Array, dtype: DataType) -> Array:
+    """Values of an element type as a file or a device holds them: HiFloat8 as codes."""
+    return encode(array) if dtype is DataType.DT_HIFLOAT8 else array
+
+
+def stored_kind(dtype: DataType) -> np.dtype[Any]:
+    """The numpy type of what `as_stored` gives."""
+    import numpy as np
+
+    return np.dtype(np.uint8) if dtype is DataType.DT_HIFLOAT8 else numpy_dtype(dtype)
+
+
+def from_stored(array: Array, dtype: DataType) -> Array:
+    """The values of what `as_stored` gives."""
+    return decode(array) if dtype is DataType.DT_HIFLOAT8 else array

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ge_xdsl.dialects.ge.gepb import Message
+from ge_xdsl.dialects.ge.hifloat8 import from_stored, stored_kind
 from ge_xdsl.dialects.ge.store import inside, open_regular
 from ge_xdsl.dialects.ge.types import DataType, Tensor, numpy_dtype
 from ge_xdsl.importers.gepb.values import text
@@ -63,7 +64,7 @@ class WeightFiles:
         self.maps: dict[Path, Any] = {}
 
     def array(self, place: Place, outputs: Sequence[Tensor]) -> tuple[Array, Tensor]:
-        """The values at a place, a read-only view of the file, and their type.
+        """The values at a place, a read-only view of the file but for HiFloat8, and their type.
 
         Raises ValueError for a range or type that does not fit, CompileError for a file that
         cannot be read or is outside of the model's folder.
@@ -76,7 +77,7 @@ class WeightFiles:
         given = place.tensor
         if given is not None and (given.dtype, given.shape) != (tensor.dtype, tensor.shape):
             raise ValueError(f"is {given} and gives {tensor}, expected one type")
-        kind = numpy_dtype(tensor.dtype)
+        kind = stored_kind(tensor.dtype)
         count = tensor.size() or 0
         size = count * kind.itemsize
         if kind.hasobject or min(place.offset, place.length) < 0 or min(tensor.shape or (0,)) < 0:
@@ -91,8 +92,8 @@ class WeightFiles:
                 f"'{path.name}'"
             )
         if not count:
-            return np.zeros(tensor.shape or (), kind), tensor
-        array = np.frombuffer(data, kind, count, place.offset)
+            return np.zeros(tensor.shape or (), numpy_dtype(tensor.dtype)), tensor
+        array = from_stored(np.frombuffer(data, kind, count, place.offset), tensor.dtype)
         return array.reshape(tensor.shape or ()), tensor
 
     def _mapped(self, path: Path) -> Any:

@@ -19,7 +19,6 @@ from ge_xdsl.dialects.ge.types import (
     Format,
     Layout,
     Tensor,
-    numpy_dtype,
 )
 from ge_xdsl.dialects.ge.weights import const_attr
 
@@ -102,15 +101,14 @@ def constant(value: Message, key: str) -> Attribute:
     size = tensor.size()
     if size is None:
         raise ValueError(f"constant is {tensor}, expected a known shape")
-    coded = tensor.dtype is DataType.DT_HIFLOAT8
-    kind = np.dtype(np.uint8) if coded else numpy_dtype(tensor.dtype)
+    kind = hifloat8.stored_kind(tensor.dtype)
     data = memoryview(value.get("data"))
     if kind.hasobject or size * kind.itemsize != len(data):
         raise ValueError(
             f"constant has {len(data)} bytes, expected {size * kind.itemsize} for {tensor}"
         )
     array = np.frombuffer(data, kind).reshape(tensor.shape or ())
-    return const_attr(hifloat8.decode(array) if coded else array, key, tensor.dtype)
+    return const_attr(hifloat8.from_stored(array, tensor.dtype), key, tensor.dtype)
 
 
 def attribute(value: Message, kind: AttrKind | None, key: str) -> Attribute:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self, cast
 from ge_xdsl.compat.ge._quirks import upstream_quirks
 from ge_xdsl.compat.ge.graph.tensor_desc import NotCopyable, Shape, TensorDesc, is_int_list
 from ge_xdsl.compat.ge.graph.types import Placement
+from ge_xdsl.dialects.ge.hifloat8 import as_stored, from_stored, stored_kind
 from ge_xdsl.dialects.ge.types import DataType, Format, dtype_of_numpy, numpy_dtype
 
 if TYPE_CHECKING:
@@ -120,7 +121,8 @@ class Tensor(NotCopyable):
         if not isinstance(cast("object", data_type), DataType):
             raise TypeError("Data_type must be a DataType")
         if self._array is not None and data_type != self._data_type:
-            self._array = _relabelled(self._array, data_type, self._shape)
+            stored = as_stored(self._array, self._data_type)
+            self._array = _relabelled(stored, data_type, self._shape)
         self._data_type = data_type
         return self
 
@@ -250,8 +252,8 @@ def _array_of_file(path: str, dtype: DataType, shape: Shape) -> Array:
     count = _element_count(shape)
     try:
         with Path(path).open("rb") as file:
-            data = file.read(count * numpy_dtype(dtype).itemsize)
-        return _fitted(np.frombuffer(data, numpy_dtype(dtype)), shape)
+            data = file.read(count * stored_kind(dtype).itemsize)
+        return _fitted(from_stored(np.frombuffer(data, stored_kind(dtype)), dtype), shape)
     except (OSError, ValueError) as error:
         raise RuntimeError(f"Failed to create Tensor: {error}") from None
 
@@ -260,13 +262,13 @@ def _relabelled(array: Array, dtype: DataType, shape: Shape) -> Array:
     import numpy as np
 
     raw = np.ascontiguousarray(array).tobytes()
-    kind = numpy_dtype(dtype)
+    kind = stored_kind(dtype)
     count = _element_count(shape)
     if len(raw) < count * kind.itemsize:
         raise ValueError(
             f"{len(raw)} bytes, expected {count * kind.itemsize} for {dtype.name} {list(shape)}"
         )
-    return np.frombuffer(raw, kind, count).reshape(tuple(shape))
+    return from_stored(np.frombuffer(raw, kind, count), dtype).reshape(tuple(shape))
 
 
 def flatten(value: Any) -> list[Any]:
