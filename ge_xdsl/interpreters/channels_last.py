@@ -31,6 +31,9 @@ TILE = 1 << 17
 FILTER = 1 << 19
 """Most elements of a filter laid out for several results of a row at once."""
 
+PRODUCTS = 1 << 24
+"""Most products that are held before they are summed."""
+
 Compute = Callable[[int, int, "Array"], None]
 """Computes the result rows from the first to before the second into [rows, columns, channels]."""
 
@@ -193,7 +196,9 @@ class Unfolded:
             ),
             writeable=False,
         )
-        columns = np.empty((self.step, *view.shape[1:]), np.float32)
+        shape = (self.step, *view.shape[1:])
+        check_shape(shape, "windows of rows of results")
+        columns = np.empty(shape, np.float32)
         whole = wide.count == self.blocks * self.count
 
         def compute(first: int, last: int, y: Array) -> None:
@@ -343,12 +348,16 @@ class SummedAfter:
         ]
         """Where the products of each kernel element start."""
         self.step = max(1, 2 * BLOCK // (self.width * len(self.matrix)), 3 * high.span)
+        self.step = min(self.step, high.count)
 
     @staticmethod
     def cost(weight: Array, windows: Sequence[Window]) -> float:
         """About the nanoseconds: a product, and a sum per kernel element and output."""
         high, wide = windows
         _, channels, kh, kw = weight.shape
+        rows = min(high.count, 3 * high.span) + high.span
+        if kh * kw * rows * (wide.count + wide.span) > PRODUCTS:
+            return float("inf")
         places = (high.count + high.span) * (wide.count + wide.span)
         sums = kh * kw * (2000 + 0.15 * high.count * wide.count)
         return 1.4 * _product_cost(places, channels, kh * kw) + sums

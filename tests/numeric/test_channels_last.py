@@ -157,6 +157,22 @@ def test_rows_of_a_filter_that_differ_much_are_not_summed_first(factor):
     np.testing.assert_allclose(found, wanted, rtol=1e-5)
 
 
+@pytest.mark.parametrize("outputs", [1, 2])
+def test_windows_that_no_memory_holds_are_refused(outputs):
+    image = np.zeros((1, 1, 1), np.float32)
+    weight = np.zeros((outputs, 1, 2000, 2000), np.float32)
+    pair = windows(image, (2000, 2000), (1, 1), (1, 1), (2000, 2000, 2000, 2000))
+    with pytest.raises(ValueError, match="windows of rows of results has 8008000000 elements, exp"):
+        kernel_for(1, weight, pair).on(image)
+
+
+def test_products_before_the_sums_are_few():
+    image = np.zeros((256, 256, 32), np.float32)
+    for kernel, kind in (((5, 5), SummedAfter), ((64, 64), Unfolded)):
+        pair = windows(image, kernel, (1, 1), (1, 1), (0, 0, 0, 0))
+        assert type(kernel_for(32, np.ones((1, 32, *kernel), np.float32), pair)) is kind
+
+
 @pytest.mark.parametrize(
     ("shape", "strides", "dilations"),
     [

@@ -179,6 +179,13 @@ def test_depthwise_conv2d_as_onnx(many, dtype, data_format):
     assert_close(y, expected, scale=16)
 
 
+def test_conv2d_refuses_windows_that_no_memory_holds():
+    x, weight = np.zeros((1, 1, 1, 1), F32), np.zeros((1, 1, 2000, 2000), F32)
+    given = {"strides": [1] * 4, "pads": [2000] * 4, "data_format": "NCHW"}
+    with pytest.raises(ValueError, match="windows of a row of results has 8008000000 elements, e"):
+        run("Conv2D", x, weight, None, None, **given)
+
+
 def test_f64_stays_f64():
     x, weight, _ = arrays("plain", F64)
     y = run("Conv2D", x, weight, strides=[1] * 4, pads=[0] * 4, data_format="NCHW")[0]

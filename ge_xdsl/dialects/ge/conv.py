@@ -17,6 +17,7 @@ from ge_xdsl.dialects.ge.conv_geometry import (
 from ge_xdsl.dialects.ge.elements import one_element_type, rectify
 from ge_xdsl.dialects.ge.fields import AttrField
 from ge_xdsl.dialects.ge.flat_windows import COLUMNS_BYTES, depthwise_sums
+from ge_xdsl.dialects.ge.limits import check_shape
 from ge_xdsl.dialects.ge.matmul import contract, product_dtype
 from ge_xdsl.dialects.ge.op import integer, integers, operand, optional, result, string
 from ge_xdsl.dialects.ge.operands import check_channels, check_rank, with_layout
@@ -115,6 +116,7 @@ def _unfolded(padded: Array, weight: Array, groups: int, windows: Sequence[Windo
     depth = weight[0].size
     matrix = weight.reshape(groups, weight.shape[0] // groups, depth)
     view = window_view(padded, windows)
+    check_shape((groups, depth, wide.count), "windows of a row of results")
     y = np.empty((n, groups, matrix.shape[1], high.count, wide.count), result_name(padded))
     row = depth * groups * wide.count * padded.itemsize
     step = max(1, COLUMNS_BYTES // max(row, 1))
