@@ -215,9 +215,9 @@ def test_messages_inside_each_other_have_a_limit():
     message = Message("AttrDef", {"i": 1})
     for _ in range(70):
         message = Message("AttrDef", {"func": Message("NamedAttrs", {"attr": {"a": message}})})
-    with pytest.raises(GepbError, match="nested deeper than 64, expected fewer"):
+    with pytest.raises(GepbError, match="messages are nested deeper than 64, expected fewer"):
         decode("AttrDef", encode(message))
-    with pytest.raises(GepbError, match="nested deeper than 64, expected fewer"):
+    with pytest.raises(GepbError, match="messages are nested deeper than 64, expected fewer"):
         parse("AttrDef", text_of(message))
 
 

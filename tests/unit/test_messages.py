@@ -85,6 +85,12 @@ COMMANDS = [
         "error: aicore.launch: is no GE op, expected only those for format onnx",
     ),
     (opt.main, "relu.xyz", "relu.xyz: error: ending is '.xyz', expected .mlir or .onnx or "),
+    (opt.main, "relu.xyz", " (or --input-format)"),
+    (
+        opt.main,
+        "relu.mlir --emit=patterns",
+        "--emit=patterns with input 'relu.mlir', expected only --load and -o",
+    ),
     (
         run.main,
         "mixed.mlir --random-inputs=1",
