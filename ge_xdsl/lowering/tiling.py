@@ -104,12 +104,12 @@ class MatmulShape:
         return (self.b_batch or self.batch) * self.k * self.n * self.size
 
     def a_bytes(self, m: int, k1: int) -> int:
-        """Bytes of a tile of the left factor in L1."""
-        return m * k1 * self.size
+        """Bytes of a tile of the left factor in L1, whose rows are whole blocks."""
+        return (padded(m, self.k_step) if self.turn_a else m) * k1 * self.size
 
     def b_bytes(self, n: int, k1: int) -> int:
-        """Bytes of a tile of the right factor in L1."""
-        return n * k1 * self.size
+        """Bytes of a tile of the right factor in L1, whose rows are whole blocks."""
+        return (n if self.turn_b else padded(n, self.k_step)) * k1 * self.size
 
     def copy_a(self, m: int, k1: int) -> Work:
         """Bringing m rows and k1 columns of the left factor to L1."""
@@ -173,7 +173,8 @@ def _fill(shape: MatmulShape, m: int, n: int, target: Target) -> MatmulTiling | 
     if not k0:
         return None
     room = target.capacity("l1") - (n * 4 * BUFFERS if shape.bias else 0)
-    steps = min(room // ((m + n) * k0 * shape.size * BUFFERS), MAX_STEPS, ceil_div(whole, k0))
+    each = (shape.a_bytes(m, k0) + shape.b_bytes(n, k0)) * BUFFERS
+    steps = min(room // each, MAX_STEPS, ceil_div(whole, k0))
     if not steps:
         return None
     double = 2 * m * n * 4 <= target.capacity("l0c")

@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ge_xdsl.dialects.aicore.legality import check_kernel
 from ge_xdsl.dialects.aicore.maps import Geometry
+from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.dialects.ge.text import parse_module
 from ge_xdsl.interpreters.aicore import kernels_of
 from ge_xdsl.interpreters.cycles import time_kernel
@@ -15,6 +17,7 @@ from ge_xdsl.lowering import lower, tile_search, vector_kernel
 from ge_xdsl.lowering.conv import Conv, conv_kernel
 from ge_xdsl.lowering.conv import shape_of as conv_shape
 from ge_xdsl.lowering.matmul import Product, matmul_kernel, shape_of
+from ge_xdsl.lowering.placement import place_kernel
 from ge_xdsl.lowering.remembered import KEPT, Remembered
 from ge_xdsl.lowering.tile_price import (
     Prices,
@@ -41,7 +44,8 @@ B1 = target("Ascend910B1")
 
 
 def product(m, n, k, element="f16", bias=""):
-    return Product((m, k), (k, n), (m, n), False, False, element, bias, False)
+    out = "i32" if element == "i8" else ""
+    return Product((m, k), (k, n), (m, n), False, False, element, bias, False, out)
 
 
 def conv(images, inputs, outputs, size, kernel, stride=1, groups=1):
@@ -77,6 +81,24 @@ def test_all_that_is_ranked_fits(chip, m, n, k, size, batch, bias):
         assert 1 <= cores_of(shape, t, hw) <= hw.cube_cores
     assert ranked == sorted(ranked, key=lambda item: (item[0], tile_key(item[1])))
     assert ranking(shape, hw) == ranked
+
+
+@pytest.mark.parametrize(("size", "element"), [(1, "i8"), (2, "f16"), (4, "f32")])
+@pytest.mark.parametrize("turns", [(False, False), (True, False), (False, True), (True, True)])
+def test_bytes_in_l1_are_those_of_the_tiles(size, element, turns):
+    shape = MatmulShape(1, 999, 999, 999, size, size, turn_a=turns[0], turn_b=turns[1])
+    for m, n, k1 in ((16, 208, 512), (48, 32, 64), (240, 112, 96)):
+        a = Tile((k1, m) if turns[0] else (m, k1), element, "l1", "nz")
+        b = Tile((n, k1) if turns[1] else (k1, n), element, "l1", "nz")
+        assert (shape.a_bytes(m, k1), shape.b_bytes(n, k1)) == (a.bytes, b.bytes)
+
+
+def test_a_product_of_bytes_whose_panels_just_fit():
+    """208 columns of bytes are 7 blocks of 32, which three buffers of 512 rows have no room for."""
+    hw = target("Ascend910B4")
+    kernel = matmul_kernel("product", product(2048, 2048, 2048, "i8"), hw)
+    place_kernel(kernel, hw)
+    check_kernel(kernel, hw)
 
 
 CASES = {

@@ -368,6 +368,26 @@ def section_kind(op: Operation) -> str:
     return ""
 
 
+def _check_defined(block: Block, known: set[SSAValue]) -> None:
+    """Raise VerifyException for a value that is used where it is not known yet, or no more."""
+    mine: list[SSAValue] = [*block.args]
+    known.update(mine)
+    for op in block.ops:
+        for value in op.operands:
+            if value not in known:
+                name = f"'{value.name_hint}'" if value.name_hint else "a value"
+                raise VerifyException(
+                    f"{op.name} uses {name}, expected it to be defined before, in the same block "
+                    "or around it"
+                )
+        for region in op.regions:
+            for inner in region.blocks:
+                _check_defined(inner, known)
+        mine += op.results
+        known.update(op.results)
+    known.difference_update(mine)
+
+
 class KernelOp(Operation, Located):
     """A program that every one of `blocks` cores of one kind runs; its arguments are GM tiles.
 
@@ -376,7 +396,8 @@ class KernelOp(Operation, Located):
     `blocks` of a mixed kernel are cube cores with two vector cores each, and its instructions
     stand in one section per kind. C1: arguments are tiles in gm. C2: cube, vector or mix. C3: at
     least one core. C4: as many outputs as there are arguments, at most. C5: a mixed kernel has one
-    section per kind, and loops and buffers stand in them.
+    section per kind, and loops and buffers stand in them. C6: what is used is defined before, in
+    the same block or around it.
     """
 
     name = "aicore.kernel"
@@ -431,6 +452,7 @@ class KernelOp(Operation, Located):
         if not 0 <= self.outputs <= len(self.body.args):
             count = len(self.body.args)
             raise VerifyException(f"writes {self.outputs} arguments, expected 0 to {count}")
+        _check_defined(self.body, set())
 
     @property
     def sections(self) -> list[SectionOp]:

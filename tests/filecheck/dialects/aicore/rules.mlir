@@ -1156,6 +1156,26 @@ aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on mix * 1 {
 
 // -----
 
+// RULE aicore.kernel C6
+// expected-error @+1 {{aicore.vunary uses 't', expected it to be defined before, in the same block or around it}}
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  aicore.vunary %t, %t, [1, 64] {kind = exp} : !aicore.tile<1x64xf16, ub>, !aicore.tile<1x64xf16, ub>
+  %t = aicore.alloc : !aicore.tile<1x64xf16, ub>
+}
+
+// -----
+
+// RULE aicore.kernel C6
+// expected-error @+1 {{aicore.copy_ub_gm uses 't', expected it to be defined before, in the same block or around it}}
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  aicore.copy_ub_gm %t, %y[0, 0], [1, 64] : !aicore.tile<1x64xf16, ub>, !aicore.tile<64x64xf16, gm>
+  aicore.for (%r : %vr) in [64] by [1] {
+    %t = aicore.alloc : !aicore.tile<1x64xf16, ub>
+  }
+}
+
+// -----
+
 // RULE aicore.for C1
 aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
   // expected-error @+1 {{has 2 extents and 1 steps}}
