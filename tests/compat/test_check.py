@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 
 import pytest
 
@@ -10,6 +11,7 @@ from ge_xdsl.cli.check import main
 from ge_xdsl.cli.opt import main as opt
 from ge_xdsl.errors import counted
 from ge_xdsl.importers import load_module
+from ge_xdsl.passes.check.trial import Tally
 
 HEAD = """\
 from ge.es.all import Add, Concat, ConcatD, Exp, MatMul, Mul, Neg, Relu, Sigmoid, Sub
@@ -264,6 +266,30 @@ FINDINGS |= {
         1,
         ["pass.py:10: error: Pick: changes the result (as it is, f32, *on random values*"],
     ),
+    "an order of axes that is an operand": (
+        "from ge.es.all import Abs, Transpose\n"
+        + rule("Turn", "return Relu(Transpose(*i[:2]))", "return Transpose(Abs(i[0]), i[1])"),
+        1,
+        [
+            "pass.py:10: error: Turn: changes the result (integers are constants, f32, shapes [4, "
+            "4]): graph output 'output_0' is off by up to *on random values, expected *"
+        ],
+    ),
+    "offsets that are operands": (
+        "from ge.es.all import Abs, Slice\n"
+        + rule("Cut", "return Relu(Slice(*i[:3]))", "return Slice(Abs(i[0]), *i[1:3])"),
+        1,
+        ["pass.py:10: error: Cut: changes the result (integers are constants, f32, shapes *"],
+    ),
+    "nothing to compare": (
+        "from ge.es.all import Bernoulli\n"
+        + rule("Blind", "return Neg(Neg(Bernoulli(*i[:2])))", "return Bernoulli(*i[:2])"),
+        0,
+        [
+            "pass.py:10: warning: Blind: no rewrite was compared by numbers: *, expected one; try "
+            "it on a model as well"
+        ],
+    ),
 }
 
 
@@ -322,6 +348,26 @@ def test_what_was_tried_is_told(check) -> None:
     assert all(kind in head for kind in (" f32, ", " f16, ", " i32; "))
     assert head.endswith(" rewritten, 0 wrong")
     assert fired.startswith("  'find' fired ")
+
+
+def test_the_rarer_reasons_for_no_check_are_counted() -> None:
+    tally = Tally(unchecked=Counter({"f": 1, "b": 2, "a": 2, "c": 9, "d": 1, "e": 3}))
+    assert tally.lines("P")[1:] == [
+        "  not checked 9: c",
+        "  not checked 3: e",
+        "  not checked 2: a",
+        "  not checked 2: b",
+        "  not checked 2: 2 other reasons",
+    ]
+
+
+def test_a_wrong_rewrite_is_no_refused_one(check) -> None:
+    cut = rule(
+        "Cut", "return Relu(StridedSlice(*i[:4]))", "return StridedSlice(Abs(i[0]), *i[1:4])"
+    )
+    _, out, _ = check("from ge.es.all import Abs, StridedSlice\n" + cut)
+    assert " wrong\n" in out
+    assert "refused" not in out
 
 
 def test_counterexample_shows_the_fault_again(check, tmp_path, capsys) -> None:

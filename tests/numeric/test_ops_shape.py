@@ -115,6 +115,11 @@ def test_transpose(perm, dtype):
     assert_close(run("TransposeD", x, perm=perm)[0], np.transpose(x, perm))
 
 
+def test_a_scalar_perm_is_one_of_one_entry():
+    x = np.arange(3, dtype=np.float32)
+    assert_close(run("Transpose", x, np.array(0, np.int32))[0], x)
+
+
 @pytest.mark.parametrize(("dtype", "found"), [(3, I32), (9, I64)])
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3, 4)])
 def test_shape_size_and_rank(shape, dtype, found):

@@ -346,7 +346,7 @@ class TransposeOp(GeOp):
         return x.with_shape([x.shape[i] for i in permutation(known, len(x.shape))])  # C2
 
     def evaluate(self, x: Array, perm: Array) -> Array:
-        return x.transpose(permutation([int(p) for p in perm.tolist()], x.ndim))
+        return x.transpose(permutation([int(p) for p in perm.ravel().tolist()], x.ndim))
 
 
 class TransposeDOp(GeOp):

@@ -19,6 +19,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ge_xdsl.dialects.ge.cast import IdentityOp
+from ge_xdsl.dialects.ge.data import ConstOp
 from ge_xdsl.dialects.ge.graph import ge_ops, main_function, verify
 from ge_xdsl.dialects.ge.names import ensure_names
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp, constant_of, set_type
@@ -59,6 +60,22 @@ ATTEMPTS = 600
 """How many assignments of shapes are tried for one graph."""
 GRAPHS = 6
 """How many assignments of shapes are kept for one graph and element type."""
+CONSTANTS: Sequence[tuple[int, ...] | int] = (
+    (1, 0),
+    (0, 2, 1),
+    (0, 2, 3, 1),
+    (0,),
+    (-1,),
+    (2, 8),
+    (2, 2),
+    (0, 0),
+    (1, 1),
+    0,
+    1,
+)
+"""Axes, orders, shapes and offsets that inputs are tried as, the likeliest first."""
+CHOICES = 120
+"""How many choices of them are tried for one graph."""
 _NO_TYPES = (VerifyException, ValueError, CompileError, IndexError, TypeError)
 
 
@@ -233,6 +250,8 @@ def set_types(module: ModuleOp, inputs: Sequence[Tensor]) -> bool:
 def variants(module: ModuleOp) -> Iterator[tuple[str, ModuleOp]]:
     """The graph as it is, and with one thing changed."""
     yield "as it is", module
+    for fixed in with_constants(module):
+        yield "integers are constants", fixed
     count = len(list(ge_ops(module)))
     for position in range(count):
         for label, edit in EDITS:
@@ -247,6 +266,56 @@ def variants(module: ModuleOp) -> Iterator[tuple[str, ModuleOp]]:
     args = main_function(module).body.block.args
     if len(args) > 1:
         yield "one tensor for all inputs", _merged(module)
+
+
+def with_constants(module: ModuleOp) -> Iterator[ModuleOp]:
+    """Copies with constants for the inputs beside others that can only be integers, such as axes.
+
+    Up to GRAPHS that some shapes of the others fit: without, random orders or offsets seldom do.
+    """
+    args = main_function(module).body.block.args
+    places = [arg.index for arg in args if own_type(arg) in (DataType.DT_INT32, DataType.DT_INT64)]
+    choices = itertools.product(CONSTANTS, repeat=len(places))
+    if len(CONSTANTS) ** len(places) > CHOICES:
+        rng = random.Random(len(places))
+        choices = (tuple(rng.choices(CONSTANTS, k=len(places))) for _ in range(CHOICES))
+    found = 0
+    for values in choices if 0 < len(places) < len(args) else ():
+        fixed = _fixed(module, dict(zip(places, values, strict=True)))
+        if _has_types(fixed):
+            yield fixed
+            found += 1
+        if found == GRAPHS:
+            return
+
+
+def _fixed(module: ModuleOp, values: dict[int, Sequence[int] | int]) -> ModuleOp:
+    """A copy with constants in the place of some inputs."""
+    import numpy as np
+
+    copy = module.clone()
+    block = main_function(copy).body.block
+    first, last = block.first_op, block.last_op
+    assert first is not None
+    assert last is not None
+    for index, value in values.items():
+        arg = block.args[index]
+        array = np.array(value, numpy_dtype(own_type(arg) or DataType.DT_INT64))
+        made = ConstOp.build(value=const_attr(array), node_name=f"constant_{index}")
+        block.insert_op_before(made, first)
+        arg.replace_all_uses_with(made.results[0])
+    return extract(list(last.operands))
+
+
+def _has_types(module: ModuleOp) -> bool:
+    """Whether some shapes of the inputs fit, of one shape for all and the first assignments."""
+    count = len(main_function(module).body.block.args)
+    equal = [(shape,) * count for shape in SHAPES]
+    scratch = module.clone()
+    return any(
+        set_types(scratch, [Tensor(DTYPES[0], shape) for shape in shapes])
+        for shapes in [*equal, *itertools.islice(assignments(count), len(SHAPES))]
+    )
 
 
 def _another_constant(op: GeOp) -> bool:

@@ -23,6 +23,8 @@ from ge_xdsl.pattern.statistics import Statistics
 
 LIMIT = 240
 """Most graphs that one pattern is tried on."""
+REASONS = 4
+"""Most reasons for graphs without a check that are shown one by one."""
 DTYPE_NAMES = {
     DataType.DT_FLOAT: "f32",
     DataType.DT_FLOAT16: "f16",
@@ -54,6 +56,8 @@ class Tally:
     )
     variants: Counter[str] = field(default_factory=Counter[str])
     rewritten: int = 0
+    compared: int = 0
+    """Graphs with rewrites whose numbers were compared."""
     wrong: int = 0
     unchecked: Counter[str] = field(default_factory=Counter[str])
     fired: Counter[str] = field(default_factory=Counter[str])
@@ -80,7 +84,11 @@ class Tally:
             f"  '{rule_label(rule)}' fired {counted(n, 'time')}" for rule, n in self.fired.items()
         ]
         lines += [f"  refused {n}: {why}" for why, n in sorted(self.refused.items())]
-        lines += [f"  not checked {n}: {why}" for why, n in sorted(self.unchecked.items())]
+        ranked = sorted(self.unchecked.items(), key=lambda reason: (-reason[1], reason[0]))
+        lines += [f"  not checked {n}: {why}" for why, n in ranked[:REASONS]]
+        if rest := ranked[REASONS:]:
+            count = sum(n for _, n in rest)
+            lines.append(f"  not checked {count}: {counted(len(rest), 'other reason')}")
         return lines
 
 
@@ -150,7 +158,8 @@ class Trial:
         fault = search.fault(self.item, copied(module), session)
         counts = {rule: counts.applied for (_, rule), counts in statistics.counts.items()}
         self.tally.rewritten += any(counts.values())
-        for row in statistics.counts.values():
+        self.tally.compared += any(counts.values()) and not search.unchecked
+        for row in statistics.counts.values() if fault is None else ():
             self.tally.refused.update(row.refused)
         self.tally.unchecked.update(search.unchecked)
         known = set(self.tally.messages)
@@ -180,6 +189,10 @@ class Trial:
             if not tally.fired[op_type]:
                 text = f"no node of type {op_type} was replaced{self.why_never()}, expected one"
                 yield opened.finding("warning", text)
+        if tally.rewritten and not tally.compared and not tally.wrong:
+            why = f": {tally.unchecked.most_common(1)[0][0]}" if tally.unchecked else ""
+            text = f"no rewrite was compared by numbers{why}"
+            yield opened.finding("warning", f"{text}, expected one; try it on a model as well")
         marker = f"pass '{opened.name}': "
         for text in dict.fromkeys(m.partition(marker)[2] or m for m in tally.messages):
             yield opened.finding("warning", f"{text}, expected no warning")
