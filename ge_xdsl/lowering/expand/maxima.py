@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     from ge_xdsl.dialects.ge.types import Array
 
 MOST_PLACES = 256
-"""Elements of the largest window whose maximum is looked for."""
+"""Elements of the largest window whose maximum is looked for, along all its dimensions together."""
+FEW_PLACES = 9
+"""Elements of the largest window that are compared one after the other."""
 LARGEST_PLANE = 1 << 14
 """Elements of the largest plane of which elements are gathered at once."""
 
@@ -80,24 +82,98 @@ def line_of(build: Builder, window: Window, size: int) -> Line:
 def first_maximum(
     build: Builder, x: SSAValue, axes: Sequence[int], lines: Sequence[Line], nan_wins: bool
 ) -> tuple[SSAValue, SSAValue]:
-    """The first maximum of each window over dimensions, and its place in them (f32)."""
+    """The first maximum of each window over dimensions, and its place in them (f32).
+
+    The elements of small windows are compared one after the other; those of others along the last
+    dimension, then along the one before.
+    """
     sizes = [build.shape(x)[axis] for axis in axes]
     if prod(sizes) >= 1 << 24:
         raise build.decline("for planes of 2^24 elements or more")
-    if prod(len(line.places) for line in lines) > MOST_PLACES:
-        raise build.decline(f"for windows of more than {MOST_PLACES} elements")
     strides = contiguous(sizes)
+    if all(len(line.places[0]) == 1 for line in lines) and sizes == [
+        len(li.places) for li in lines
+    ]:
+        return _of_planes(build, x, axes)
+    if sum(len(line.places) for line in lines) > MOST_PLACES:
+        raise build.decline(f"for windows of more than {MOST_PLACES} elements along all dimensions")
+    if prod(len(line.places) for line in lines) <= FEW_PLACES:
+        return _at_once(build, x, axes, lines, nan_wins)
+    best, index = x, None
+    for axis, line, stride in reversed(list(zip(axes, lines, strides, strict=True))):
+        best, index = _along(build, best, index, (axis, line, stride), nan_wins)
+    assert index is not None
+    return best, index
+
+
+def _of_planes(build: Builder, x: SSAValue, axes: Sequence[int]) -> tuple[SSAValue, SSAValue]:
+    """The maximum of all elements of neighbouring dimensions, and the least place that has it."""
+    import numpy as np
+
+    shape = build.shape(x)
+    first, size = axes[0], prod(shape[axis] for axis in axes)
+    flat = [*shape[:first], size, *shape[axes[-1] + 1 :]]
+    value = Term(build, build.reshape(build.wide(x), flat))
+    best = value.max([first])
+    hot = value.same(best).call("LogicalOr", value.is_("NotEqual", value))
+    ramp = np.arange(size, dtype=np.float32).reshape(
+        [-1 if i == first else 1 for i in range(len(flat))]
+    )
+    place = hot.pick(Term(build, build.array(ramp)), float(size))
+    index = Term(build, build.reduce("Min", place.value, [first]))
+    out = [1 if axis in axes else d for axis, d in enumerate(shape)]
+    return best.reshape(out).value, index.reshape(out).value
+
+
+def _along(
+    build: Builder,
+    x: SSAValue,
+    index: SSAValue | None,
+    part: tuple[int, Line, int],
+    nan_wins: bool,
+) -> tuple[SSAValue, SSAValue]:
+    """The first maximum of windows over one dimension, and its place with that in the later ones.
+
+    `part`: the dimension, its windows, and what one step along it counts.
+    """
+    axis, line, stride = part
+    best: Term | None = None
+    place: Term | None = None
+    for places, named in zip(line.places, line.named, strict=True):
+        value = Term(build, gathered(build, x, axis, places))
+        mine = _number(build, named * stride, [axis], value.shape)
+        if index is not None:
+            mine = mine + Term(build, gathered(build, index, axis, places))
+        if best is None or place is None:
+            best, place = value, mine
+            continue
+        better = _better(value, best, nan_wins)
+        best, place = better.pick(value, best), better.pick(mine, place)
+    assert best is not None
+    assert place is not None
+    return best.value, place.value
+
+
+def _better(value: Term, best: Term, nan_wins: bool) -> Term:
+    """Where a value takes the place of the best so far."""
+    if not nan_wins:
+        return value > best
+    return (value <= best).call("LogicalNot").both(best.same(best))
+
+
+def _at_once(
+    build: Builder, x: SSAValue, axes: Sequence[int], lines: Sequence[Line], nan_wins: bool
+) -> tuple[SSAValue, SSAValue]:
+    """`first_maximum` of windows of a few elements."""
+    strides = contiguous([build.shape(x)[axis] for axis in axes])
     parts = _at_places(build, x, axes, lines)
-    value = Term(build, parts[0][1])
-    shape = value.shape
+    best = Term(build, parts[0][1])
+    shape = best.shape
     base = _grid(strides, [line.named[0] for line in lines])
     index = _number(build, base * 0, axes, shape)
-    best = value
     for tap, part in parts[1:]:
         value = Term(build, part)
-        better = value > best
-        if nan_wins:
-            better = (value <= best).call("LogicalNot").both(best.same(best))
+        better = _better(value, best, nan_wins)
         best = better.pick(value, best)
         table = _grid(strides, [line.named[t] for t, line in zip(tap, lines, strict=True)])
         index = better.pick(_number(build, table - base, axes, shape), index)
