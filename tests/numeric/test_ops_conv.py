@@ -184,6 +184,11 @@ def test_conv2d_refuses_windows_that_no_memory_holds():
     given = {"strides": [1] * 4, "pads": [2000] * 4, "data_format": "NCHW"}
     with pytest.raises(ValueError, match="windows of a row of results has 8008000000 elements, e"):
         run("Conv2D", x, weight, None, None, **given)
+    x, weight = np.zeros((1, 2, 1, 1), F32), np.zeros((2000, 2000, 2, 1), F32)
+    with pytest.raises(
+        ValueError, match=r"windows of a channel has \d+ elements, expected at most"
+    ):
+        run("DepthwiseConv2D", x, weight, None, None, **given)
 
 
 def test_f64_stays_f64():

@@ -14,6 +14,7 @@ from itertools import product
 from math import gcd, prod
 from typing import TYPE_CHECKING
 
+from ge_xdsl.dialects.ge.limits import check_shape
 from ge_xdsl.dialects.ge.matmul import contract
 
 if TYPE_CHECKING:
@@ -139,7 +140,9 @@ def depthwise_sums(
         scales = np.concatenate((scales, bias.reshape(c, many, 1)), axis=2)
     rows = scales.shape[2]
     block = max(1, COLUMNS_BYTES // (flat.length * rows * padded.itemsize))
-    columns = np.empty((min(block, c), rows, flat.length), padded.dtype)
+    shape = (min(block, c), rows, flat.length)
+    check_shape(shape, "windows of a channel")
+    columns = np.empty(shape, padded.dtype)
     if bias is not None:
         columns[:, -1] = 1
     for image, first in product(range(n), range(0, c, block)):
