@@ -113,13 +113,15 @@ class Parser(argparse.ArgumentParser):
 
     def unknown(self, word: str, argv: Sequence[str]) -> str:
         """What is wrong with a word that no option takes."""
+        known = [option for action in self._actions for option in action.option_strings]
         if not word.startswith("-"):
             before = argv[argv.index(word) - 1] if word in argv[1:] else ""
             if before in self.with_optional_value:
                 return f"unexpected argument '{word}', did you mean {before}={word}?"
+            if word.endswith(".py") and "--load" in known:
+                return f"unexpected argument '{word}', did you mean --load {word}?"
             return f"unexpected argument '{word}', expected one input"
         flag = word.split("=")[0]
-        known = [option for action in self._actions for option in action.option_strings]
         longer = sorted(f"'{name}'" for name in known if name.startswith(flag))
         hint = f", did you mean {' or '.join(longer)}?" if 2 <= len(longer) <= 4 else ""
         hint = hint or nearest(flag, known) or f", see {self.prog} --help"

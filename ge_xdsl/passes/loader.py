@@ -6,6 +6,7 @@ file behind. Errors are `CompileError`s at the user's own line.
 
 from __future__ import annotations
 
+import builtins
 import hashlib
 import importlib
 import importlib.util
@@ -34,6 +35,9 @@ OP_PACKAGES = frozenset({"es_all", "es_cv", "es_math", "es_nn", "es_transformer"
 """The packages that hold the op functions of `ge.es.<name>` in a CANN installation."""
 
 _NOT_IN_MODULE = re.compile(r"cannot import name '(\w+)' from '([\w.]+)'")
+
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]+(?=>)")
+"""Where an object lies, in its `repr`: another place in each run."""
 
 _loaded: dict[Path, str] = {}
 """Canonical path of a loaded file or package -> its module name."""
@@ -168,7 +172,8 @@ def load_entry(entry: str) -> list[ModuleType]:
     """Load one file, or what a directory holds."""
     path = Path(entry).expanduser().resolve()
     if not path.exists():
-        text = f"python pass path does not exist: {entry}"
+        hint = ", expected one path each time" if "," in entry else ""
+        text = f"python pass path does not exist: {entry}{hint}"
         raise PassPathError(text, FileNotFoundError(text))
     if path.is_dir():
         return list(_load_directory(path))
@@ -284,6 +289,7 @@ def cause_of(error: BaseException) -> str:
         text, hint = str(error), ""
     except Exception:  # a class of the user's, whose text is no better than its name
         return type(error).__name__
+    text = _ADDRESS.sub("", text)
     wanted = _NOT_IN_MODULE.match(text) if isinstance(error, ImportError) else None
     if wanted is not None:
         name, module = wanted[1], wanted[2]
@@ -294,7 +300,19 @@ def cause_of(error: BaseException) -> str:
         owner = error.obj if isinstance(error.obj, ModuleType) else type(error.obj)
         known = [name for name in dir(owner) if not name.startswith("_")]
         hint = "" if error.name in known else nearest(error.name, known)
+        if isinstance(error.obj, type) and text == error.name:  # what enumerations say
+            hint = nearest(error.name, dir(error.obj))
+            text = f"{error.obj.__name__} has no member '{error.name}'"
+    elif isinstance(error, NameError) and error.name:
+        hint = nearest(error.name, _names_in_reach(error))
     return f"{type(error).__name__}: {text}{hint}" if text else type(error).__name__
+
+
+def _names_in_reach(error: BaseException) -> list[str]:
+    """What the innermost frame of a traceback could have meant by a name."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    found = [*frames[-1].f_locals, *frames[-1].f_globals] if frames else []
+    return [*found, *dir(builtins)]
 
 
 def user_line(error: BaseException, folder: Path | None = None) -> Location | None:

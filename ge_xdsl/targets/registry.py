@@ -33,6 +33,13 @@ def target(name: str | Target) -> Target:
     if isinstance(name, Target):
         return name
     if name not in _NAMES:
-        hint = nearest(name, _NAMES) or f", expected one of {', '.join(_NAMES)}"
-        raise UsageError(f"unknown target '{name}'{hint}")
+        raise UsageError(f"unknown target '{name}'{_hint(name)}")
     return import_module(f"ge_xdsl.targets.{name.lower()}").TARGET
+
+
+def _hint(name: str) -> str:
+    """The chips that a name is the beginning of, else the nearest, else all."""
+    longer = [known for known in _NAMES if known.lower().startswith(name.lower())]
+    if 1 < len(longer) < len(_NAMES):
+        return f", did you mean {', '.join(longer[:-1])} or {longer[-1]}?"
+    return nearest(name, _NAMES) or f", expected one of {', '.join(_NAMES)}"

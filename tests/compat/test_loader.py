@@ -104,6 +104,8 @@ def test_a_bad_path_stops_the_load(tmp_path, monkeypatch):
     later = write(tmp_path / "later.py", "Later")
     with pytest.raises(CompileError, match="error: python pass path does not exist: nowhere"):
         loader.load(["nowhere", str(later)])
+    with pytest.raises(CompileError, match=r"exist: a\.py,b\.py, expected one path each time"):
+        loader.load(["a.py,b.py"])
     text = tmp_path / "pass.txt"
     text.write_text("")
     with pytest.raises(CompileError, match=r"error: python pass file must end with \.py: "):

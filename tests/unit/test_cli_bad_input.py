@@ -137,6 +137,11 @@ def test_a_text_with_random_bytes(folder, capsys, seed):
         (["good.mlir", "--emit", "svg"], 2, "--emit=svg is not available, expected one of: mlir"),
         (["good.mlir", "-o", "out.svg"], 2, "output is 'out.svg', expected an ending or --emit"),
         (["good.mlir", "more.mlir"], 2, "unexpected argument 'more.mlir', expected one input"),
+        (
+            ["good.mlir", "more.py"],
+            2,
+            "unexpected argument 'more.py', did you mean --load more.py?",
+        ),
         (["good.mlir", "--verify-eac"], 2, "unknown option '--verify-eac', did you mean"),
         (["good.mlir", "--explan"], 2, "unknown option '--explan', did you mean '--explain'?"),
         (

@@ -84,6 +84,9 @@ def test_an_unknown_name_is_met_with_the_nearest():
         target("Ascend910B5")
     with pytest.raises(UsageError, match=r"unknown target '910b4', did you mean 'Ascend910B4'"):
         target("910b4")
+    several = "Ascend950PR_958x, Ascend950PR_957x, Ascend950DT_958x or Ascend950DT_957x"
+    with pytest.raises(UsageError, match=rf"unknown target 'ascend950', did you mean {several}\?"):
+        target("ascend950")
     with pytest.raises(UsageError, match=r"unknown target 'H', expected one of Ascend910B1, "):
         target("H")
 
