@@ -297,8 +297,6 @@ def _bias_add(op: GeOp, values: Inputs) -> Any:
 def _product(transpose: tuple[str, str]) -> Arithmetic:
     def multiply(op: GeOp, values: Inputs) -> Any:
         a, b, *more = values
-        if not a.ndim or not b.ndim or any(extra is not None for extra in more[1:]):
-            raise Inexact(f"{op.name} of this form has no exact values")
         a = a.swapaxes(-1, -2) if op.get_attr(transpose[0]) and a.ndim > 1 else a
         b = b.swapaxes(-1, -2) if op.get_attr(transpose[1]) and b.ndim > 1 else b
         if a.size * b.size // max(1, a.shape[-1]) > PRODUCTS:

@@ -460,7 +460,8 @@ def test_two_graphs_of_one_name():
     builder = GraphBuilder("g")
     x, c = builder.create_inputs(2)
     out = If(c, [x], 1, identity("a"), identity("a"))
-    with pytest.raises(RuntimeError, match="Failed to build graph g: two graphs are named 'a'"):
+    why = "Failed to build graph g: two graphs are named 'a', expected names of their own"
+    with pytest.raises(RuntimeError, match=why):
         builder.build_and_reset(out)
 
 

@@ -160,7 +160,12 @@ WRONG = [
         TypeError,
         r"input 'x' is annotated <class 'int'>, expected Tensor, Tensor \| None or list\[Tensor\]",
     ),
-    (odd_attr, TypeError, "attribute 'a' is annotated <class 'dict'>, expected int"),
+    (
+        odd_attr,
+        TypeError,
+        "attribute 'a' is annotated <class 'dict'>, expected int, float, bool, str, DataType or a "
+        "list of them",
+    ),
     (odd_default, TypeError, "attribute 'a' is '1', expected an integer"),
     (odd_output, TypeError, "returns <class 'int'>, expected Tensor"),
     (odd_mutation, ValueError, "mutates_args names 'y', expected an input"),

@@ -197,7 +197,11 @@ def test_captures_are_inputs_then_outputs():
 
 
 RETURNS = [
-    (lambda self, inputs: None, "Expression-style patterns must return a TensorHolder"),
+    (
+        lambda self, inputs: None,
+        "Expression-style patterns must return a TensorHolder or a non-empty list/tuple of "
+        "TensorHolder, not NoneType",
+    ),
     (lambda self, inputs: [], "Expression-style patterns must return a TensorHolder"),
     (lambda self, inputs: [inputs[0], 1], "Expression-style patterns must return"),
     (lambda self, inputs: [Graph(), Graph()], "supports a single pattern only"),

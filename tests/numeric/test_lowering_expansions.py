@@ -262,13 +262,15 @@ def test_convolutions_of_codes_are_exact():
 REFUSED = [
     ("Sort", [sample("any", (4, 5), I32)], {}, "no lowering for a reduction of element type i32"),
     ("LpNormV2", [f(3, 5)], {"p": 3.0}, "no lowering for p = 3.0"),
-    ("Einsum", [[f(4, 4)]], {"equation": "ii->i", "N": 1}, "no lowering for labels that repeat"),
+    ("Einsum", [[f(4, 4)]], {"equation": "ii->i", "N": 1},
+     "no lowering for labels that repeat or stand for any dimensions"),
     ("Add", [f(3, 4, dtype=np.float64)] * 2, {}, "no lowering for element type DT_DOUBLE"),
     ("Adds", [sample("any", (3,), I32)], {"value": 0.5}, "no lowering for element type i32"),
     ("ReduceVar", [f(1, 5)], {"dim": [0]}, "no lowering for a variance of one element"),
     ("ReduceSum", [f(0, 5), ints([0])], {}, "no lowering for a tensor without elements"),
     ("NonZero", [f(3, 5)], {}, "no lowering: the shape of the result is known only once the"),
-    ("ScatterAdd", [sample("any", (4,), I64), ints([1]), ints([2])], {}, "scatter of element type"),
+    ("ScatterAdd", [sample("any", (4,), I64), ints([1]), ints([2])], {},
+     "no lowering for a scatter of element type"),
 ]  # fmt: skip
 
 

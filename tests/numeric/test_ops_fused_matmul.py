@@ -368,7 +368,8 @@ def test_ffn_of_quantised_weights():
 
 def test_ffn_refuses_values():
     x, w1, w2 = np.ones((3, 4), F32), np.ones((4, 8), F32), np.ones((8, 4), F32)
-    with pytest.raises(ValueError, match="activation is 'swiglu', expected fastgelu, gelu, relu"):
+    why = "activation is 'swiglu', expected fastgelu, gelu, relu or silu"
+    with pytest.raises(ValueError, match=why):
         run("FFN", x, w1, w2, activation="swiglu")
     x, w1, w2 = (a.astype(I8) for a in (x, w1, w2))
     with pytest.raises(ValueError, match="scale or a deq_scale is missing, expected all"):

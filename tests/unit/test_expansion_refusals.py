@@ -47,6 +47,17 @@ CASES = [
     ),
     ("Diag(<4096xf32>)", "for a map of 16777216 elements"),
     ("Upsample(<1x2x3x4xf32>) {scale = 2.0, stride_h = 2, stride_w = 2}", "for scale 2.0"),
+    (
+        'ScatterElements(<4xi64>, <2xi64>, <2xi64>) {axis = 0, reduction = "add"}',
+        "for a scatter of element type DT_INT64",
+    ),
+    ("Threshold(<3xi32>) {threshold = 0.5}", "for integers with a number that is none"),
+    (
+        "GroupedMatmul([<300x8xf16>], [<300x5xf16>], "
+        "group_list = <[1, 2, 3, 4, 5, 6, 7, 8, 9]: 9xi64>) "
+        "{split_item = 3, group_type = 2, transpose_x = true}",
+        "for more than 8 groups of inner rows, or a list of them",
+    ),
     ("BatchMatMulV2(<2x3x4xi8>, <2x4x5xi8>)", "for integers of two types"),
     (
         "STFT(<64xf16>) {n_fft = 16, hop_length = 4, win_length = 16, onesided = true, "

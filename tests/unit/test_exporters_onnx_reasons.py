@@ -47,6 +47,7 @@ CASES = [
      "the slopes are neither one number nor a vector for dimension 1"),
     ("ge.SoftmaxV2(<f32>) {axes = [-1]}", "there is no axis, or x is a scalar"),
     ("ge.Threshold(<3xcomplex(f32)>)", "Greater does not take DT_COMPLEX64"),
+    ("ge.Adds(<3xi32>) {value = 2.0}", "integers are computed in f32"),
     ("ge.DivNoNan(<3xi32>, <3xi32>)", "integers divide otherwise than floats"),
     ("ge.Select(<2xi1>, <2x3xf32>, <2x3xf32>)",
      "the condition has another shape than its operands"),

@@ -43,7 +43,8 @@ def test_dims(text, shape):
 
 @pytest.mark.parametrize("text", ["a", "1x", "1x-2", "1.5", "99999999999999999999"])
 def test_wrong_dims(text):
-    with pytest.raises(ValueError, match=f"shape is '{text}', expected dimensions such as 1x3"):
+    why = f"shape is '{text}', expected dimensions such as 1x3x224x224"
+    with pytest.raises(ValueError, match=why):
         parse_dims(text)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from aicore_text import COPY
+from aicore_text import COPY, GM, UB
 from xdsl.dialects.builtin import UnitAttr
 
 import ge_xdsl as gx
@@ -33,6 +33,7 @@ def of_one(op_type, kind):
 
 
 RELU = of_one("Relu", T)
+HALF = "2147483648x2147483648"
 MAIN = COPY.index("func.func")
 WIDE = COPY[MAIN:].replace("xf16>", "xf32>", 1)
 LAUNCH = COPY[:MAIN] + WIDE.replace("(tensor<64x64xf16>)", "(tensor<64x64xf32>)")
@@ -98,11 +99,26 @@ COMMANDS = [
         "many elements of one type",
     ),
     (
+        run.main,
+        "wide.mlir --random-inputs=1",
+        "aicore.kernel @k: writes 9223372036854775808 bytes, expected no more than there is memory",
+    ),
+    (
         opt.main,
         "huge.mlir",
         "tensor has 18446744073709551616 elements, expected fewer than 9223372036854775808",
     ),
 ]
+
+
+def wide():
+    """The copy, to an output that no memory holds."""
+    kinds = [(GM, GM.replace("64x64", HALF)), ("tensor<64x64xf16>", f"tensor<{HALF}xf16>")]
+    text = COPY
+    for kind, new in kinds:
+        for before in ("%y : ", f"{UB}, ", "-> "):
+            text = text.replace(before + kind, before + new)
+    return text
 
 
 @pytest.fixture
@@ -120,6 +136,7 @@ def folder(tmp_path, monkeypatch):
         "mixed.mlir": LAUNCH,
         "huge.mlir": huge,
         "launch.mlir": COPY,
+        "wide.mlir": wide(),
     }
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
@@ -197,6 +214,10 @@ CALLS = [
     ),
     (run_launch, "aicore.launch: is no GE op, expected one"),
     (rerun_of_two, "error: the graph has 2 outputs, it had 1"),
+    (
+        lambda: pbtxt('op { name: "x" type: "Data" output_desc { shape { dim: -3 } } }'),
+        "node 'x': shape is [-3], expected dimensions of at least -1",
+    ),
     (
         lambda: pbtxt(
             'op { name: "x" type: "Data" output_desc { name: "y" } } '

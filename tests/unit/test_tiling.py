@@ -4,9 +4,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ge_xdsl.dialects.aicore.maps import Geometry
 from ge_xdsl.dialects.aicore.types import Tile
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.buffers import Program, Value, assign
+from ge_xdsl.lowering.conv_tiling import ConvShape, conv_tiling
 from ge_xdsl.lowering.tensors import merged_shape
 from ge_xdsl.lowering.tiling import (
     MatmulShape,
@@ -57,6 +59,14 @@ def test_no_tile_fits_a_chip_without_memory():
     tiny = target("Ascend910B1").variant("Tiny", "SETTLED", l0c=512)
     with pytest.raises(CompileError, match="no tile fits the memories of Tiny, expected one"):
         matmul_tiling(MatmulShape(1, 64, 64, 64, 2, 2), tiny)
+
+
+def test_no_tile_of_a_map_fits_a_chip_without_memory():
+    tiny = target("Ascend910B1").variant("Tiny", "SETTLED", l0c=512)
+    geometry = Geometry((8, 8), (3, 3), (1, 1), (1, 1), (0, 0), (6, 6))
+    why = "no tile of the map fits the memories of Tiny, expected one"
+    with pytest.raises(CompileError, match=why):
+        conv_tiling(ConvShape(1, 16, 1, 2, geometry, False), tiny)
 
 
 @settings(max_examples=100, deadline=None)
