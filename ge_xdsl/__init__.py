@@ -253,15 +253,18 @@ def estimate(
     """The predicted time of each kernel and in all, in microseconds; nothing is executed.
 
     `tile` and `shapes` are those of `lower`; what that gives is priced as it is. Raises
-    CompileError for a graph input whose shape stays unknown; ops without a lowering are counted
-    and not priced.
+    CompileError for a graph input whose shape stays unknown, and for a kernel that the target
+    cannot run; ops without a lowering are counted and not priced.
     """
+    from ge_xdsl.dialects.aicore.legality import check
     from ge_xdsl.interpreters import aicore
+    from ge_xdsl.targets import target as find_target
 
     _check_module(module)
     if _is_lowered(module, tile):
         if shapes:
             raise UsageError("shapes for a module that is lowered, expected them in gx.lower")
+        check(module, find_target(target))
         return aicore.estimate(module, target)
     fixed = module if shapes is None else _with_shapes(module, shapes)
     _check_static(fixed)

@@ -17,6 +17,7 @@ from math import prod
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from ge_xdsl.dialects.aicore.cross import AffineOp, TakeOp, WorkspaceOp
+from ge_xdsl.dialects.aicore.legality import check_iterations
 from ge_xdsl.dialects.aicore.move import CopyRowsOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
@@ -94,7 +95,8 @@ class _Use:
 
 
 def traffic_of(kernel: KernelOp, target: Target) -> Traffic:
-    """The GM and HBM traffic of one launch."""
+    """The GM and HBM traffic of one launch; raises CompileError for loops that are too long."""
+    check_iterations(kernel)
     found = Traffic()
     loops = [item for body in bodies(kernel) for item in _uses(body).items()]
     results = sum(_size(use) for _, uses in loops for use in uses if use.writes)

@@ -175,7 +175,7 @@ class _Lowering:
             yield
         except CompileError as error:
             known = self.old.get(op, op)
-            if known is op and error.subject:
+            if known is op and error.subject and not error.subject.startswith("aicore."):
                 raise
             inside = "" if known is op else f" ({op.op_type} in its expansion)"
             raise CompileError(

@@ -134,11 +134,17 @@ def movement_of(op: GeOp) -> Movement | str:
         copies = _tiled(op)
     elif op.op_type == "AsStrided":
         copies = _viewed(op)
+    elif max(_shape(data[0]), default=0) > MOST_SLICED:
+        return f"no lowering for a dimension of more than {MOST_SLICED}"
     else:
         copies = _sliced(op)
     if any(copy.src and min(copy.src.strides, default=0) < 0 for copy in copies):
         return "no lowering for a slice that goes backwards"
     return Movement(element, inputs, outputs, tuple(copies), value)
+
+
+MOST_SLICED = 1 << 28
+"""The longest dimension of what is sliced or transposed: `_sliced` numbers its elements."""
 
 
 def _shape(value: SSAValue) -> Ints:

@@ -5,13 +5,16 @@ A kernel with flags is held against the order that its buffers need, too.
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 
 from ge_xdsl.dialects.aicore.lifetimes import check_room
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.ordering import check_order
 from ge_xdsl.dialects.aicore.paths import COUPLED
-from ge_xdsl.dialects.aicore.structure import AllocOp, KernelOp, section_kind
+from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, section_kind
 from ge_xdsl.dialects.aicore.types import tile_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.targets.target import CORE_SPACES, Target
@@ -47,7 +50,9 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
     K1: no more cores than the chip has. K2: instructions on pipes of the core that runs them.
     K3: instructions, paths and memories that the architecture has. K4: L0A in the chip's layout.
     K5: the buffers in use at one time fit their memory. K6: what has flags is ordered by them.
+    K7: at most 2^24 tiles, and iterations per tile.
     """
+    check_iterations(kernel)
     subject = f"aicore.kernel @{kernel.sym_name}"
     have = target.cores("cube" if kernel.core == "mix" else kernel.core)
     if kernel.blocks > have:
@@ -65,6 +70,33 @@ def check_kernel(kernel: KernelOp, target: Target) -> None:
     check_room(kernel, target)
     if kernel.synced:
         check_order(kernel)
+
+
+MOST_ITERATIONS = 1 << 24
+"""Tiles of a kernel, and iterations per tile, beyond which no run ends in reasonable time."""
+
+
+def check_iterations(kernel: KernelOp) -> None:
+    """Raise CompileError for loops that go on for too long to be run or timed."""
+    _check_loops(kernel, kernel.body, 1)
+
+
+def _check_loops(kernel: KernelOp, block: Block, around: int) -> None:
+    for op in block.ops:
+        count = around
+        if isinstance(op, ForOp):
+            parts = zip(op.extents, op.steps, strict=True)
+            count *= prod(-(-e // step) for e, step in parts if isinstance(e, int))
+            if count > MOST_ITERATIONS:
+                raise CompileError(
+                    f"runs {count} {'tiles' if op.over_cores else 'iterations per tile'}, "
+                    f"expected at most {MOST_ITERATIONS}",
+                    subject=f"{op.name} in @{kernel.sym_name}",
+                    location=op.source,
+                )
+            count = 1 if op.over_cores else count
+        for region in op.regions:
+            _check_loops(kernel, region.block, count)
 
 
 def _check_instruction(op: Instruction, kernel: KernelOp, target: Target) -> None:

@@ -2,6 +2,28 @@
 
 // What a chip and the order between pipes and cores ask for, broken once.
 
+// RULE check_kernel K7
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  // expected-error @+1 {{aicore.for in @k: runs 1000000000000 tiles, expected at most 16777216}}
+  aicore.for (%r : %vr) in [1000000000000] by [1] over cores {
+  }
+}
+
+// -----
+
+// RULE check_kernel K7
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  aicore.for (%r : %vr) in [65536] by [1] over cores {
+    aicore.for (%q : %vq) in [65536] by [16] {
+      // expected-error @+1 {{runs 33554432 iterations per tile, expected at most 16777216}}
+      aicore.for (%s : %vs) in [65536] by [8] {
+      }
+    }
+  }
+}
+
+// -----
+
 // RULE check_kernel K1
 // expected-error @+1 {{runs on 49 vector cores, expected at most 48}}
 aicore.kernel @k(%x : !aicore.tile<64x64xf16, gm>) writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 49 synced {
