@@ -93,8 +93,7 @@ RUNS = [(name, i) for name, cases in CASES.items() for i in range(len(cases))]
 def test_adjoints(op_type, which, dtype):
     inputs, attrs = CASES[op_type][which]
     given = [a.astype(dtype) if a.dtype == F32 else a for a in inputs]
-    report = check_op(op_type, *given, checked=True, **attrs)
-    assert report.us > 0
+    check_op(op_type, *given, checked=True, **attrs)
 
 
 @pytest.mark.parametrize("op_type", CASES)

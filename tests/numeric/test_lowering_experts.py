@@ -148,8 +148,7 @@ CASES = {
 @pytest.mark.parametrize("op_type", CASES)
 def test_experts_and_products(op_type, chip):
     for inputs, attrs in CASES[op_type]:
-        report = check_op(op_type, *inputs, chip=chip, checked=True, **attrs)
-        assert report.us > 0
+        check_op(op_type, *inputs, chip=chip, checked=True, **attrs)
 
 
 def test_factors_that_f32_has_only_on_some_chips():

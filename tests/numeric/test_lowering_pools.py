@@ -144,8 +144,7 @@ RUNS = [(name, i) for name, cases in CASES.items() for i in range(len(cases))]
 def test_pools(op_type, which, dtype):
     inputs, attrs = CASES[op_type][which]
     arrays = [a.astype(dtype) if a.dtype == F32 else a for a in inputs]
-    report = check_op(op_type, *arrays, checked=True, **attrs)
-    assert report.us > 0
+    check_op(op_type, *arrays, checked=True, **attrs)
 
 
 @pytest.mark.parametrize("chip", ["Ascend310P3", "Ascend950PR_958x"])

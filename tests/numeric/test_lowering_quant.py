@@ -146,8 +146,7 @@ CASES = {
 def test_quantisation(op_type, chip):
     for inputs, attrs in CASES[op_type]:
         near = op_type in NEAR
-        report = check_op(op_type, *inputs, chip=chip, checked=True, near=near, **attrs)
-        assert report.us > 0
+        check_op(op_type, *inputs, chip=chip, checked=True, near=near, **attrs)
 
 
 def test_a_norm_and_the_quantisation_behind_it_are_one_kernel():

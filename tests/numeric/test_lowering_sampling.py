@@ -86,8 +86,7 @@ RUNS = [(name, i) for name, cases in CASES.items() for i in range(len(cases))]
 def test_samples(op_type, which, dtype):
     inputs, attrs = CASES[op_type][which]
     given = [a.astype(dtype) if a.dtype == F32 else a for a in inputs]
-    report = check_op(op_type, *given, checked=dtype == F32, **attrs)
-    assert report.us > 0
+    check_op(op_type, *given, checked=dtype == F32, **attrs)
 
 
 @pytest.mark.parametrize("attrs", MODES, ids=lambda m: "-".join(map(str, m.values())))

@@ -18,7 +18,6 @@ TND = {"head_num": 2, "input_layout": "TND"}
 ENDS = [np.array([4], I64), np.array([4], I64)]
 HIDDEN = f(4, 4).astype(bool)
 CODES = f(1, 4, 8, dtype=I8)
-ITEM = f(1, 4, 8, dtype=F16)
 PLAN = "its layout is not modelled"
 MODE = "its mode is not modelled"
 SEQUENCE = [f(5, 3, 4), f(10, 24), f(24)]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import product
-from typing import Any, ClassVar, Self, cast
+from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import (
     StringAttr,
@@ -200,7 +200,7 @@ class ForOp(Operation, Located):
         one_block(self)
         count = len(self.steps)
         if not count or len(self.extents) != count:
-            raise VerifyException(f"has {len(self.extents)} extents and {count} steps")
+            raise VerifyException(f"has {len(self.extents)} extents and {count} steps, expected as many")
         if len(self.body.args) != 2 * count:
             raise VerifyException(f"body has {len(self.body.args)} arguments, expected {2 * count}")
         if len(self.bases) != count:
@@ -402,7 +402,6 @@ class KernelOp(Operation, Located):
 
     name = "aicore.kernel"
     traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
-    core_kinds: ClassVar[tuple[str, ...]] = CORE_KINDS
 
     @property
     def sym_name(self) -> str:

@@ -90,8 +90,7 @@ def bin_count(build: Builder, op: GeOp) -> SSAValue:
     """Bincount and DenseBincount"""
     values, _, weights = op.operands
     y = op.results[0]
-    whole = build.dtype(y) not in (FLOAT, DataType.DT_INT32)
-    if whole:
+    if build.dtype(y) not in (FLOAT, DataType.DT_INT32):
         raise build.decline(f"for element type {build.dtype(y).name}")
     x = floats(build, values)
     x = x if len(x.shape) == 2 else x.reshape([1, prod(x.shape)])

@@ -257,7 +257,7 @@ def gemm(build: Builder, op: GeOp) -> SSAValue:
 
 
 def einsum(build: Builder, op: GeOp) -> SSAValue:
-    """Two operands by one product over the labels that the result lacks; one by sums."""
+    """Operands two by two, by products over the labels that nothing later has; one by sums."""
     parts = build.many("x")
     terms, right = einsum_terms(op.get_attr("equation"), len(parts))
     if "." in "".join((*terms, right)) or any(len(set(t)) != len(t) for t in terms):

@@ -15,7 +15,7 @@ from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.roi import ROIAlignOp
 from ge_xdsl.dialects.ge.types import HALVES, DataType, tensor_of
 from ge_xdsl.lowering.expand.builder import Builder, Expansion
-from ge_xdsl.lowering.expand.planes import as_planes, from_planes
+from ge_xdsl.lowering.expand.planes import as_planes
 from ge_xdsl.lowering.expand.terms import Term
 
 if TYPE_CHECKING:
@@ -404,10 +404,7 @@ def deformable_conv(build: Builder, op: GeOp) -> SSAValue:
         bias = build.reshape(build.wide(op.bias), [1, 1, out])
         rows = build.cast(build("Add", build.wide(rows), bias), build.dtype(y))
     rows = build.reshape(rows, [n, oh, ow, out])
-    planes = build.transpose(rows, [0, 3, 1, 2])
-    if op.data_format[1] != "C":
-        return build.like(rows, y)
-    return build.like(from_planes(build, planes, op.data_format), y)
+    return build.like(as_planes(build, rows, "NHWC") if op.data_format[1] == "C" else rows, y)
 
 
 def _halves(build: Builder, x: Term, dtype: DataType) -> list[SSAValue]:
