@@ -2,10 +2,14 @@
 
 import numpy as np
 import pytest
-from lowered_op import check_op
+from lowered_op import check_op, make_with, module_of
+from lowering_check import CHIP
+from op_runs import SHAPING
 from op_witness import BF16, F16, F32, I8, I16, I32, I64, U8, sample
 
 from ge_xdsl.dialects.ge.types import DataType
+from ge_xdsl.interpreters import aicore
+from ge_xdsl.lowering import lower
 
 RNG = np.random.default_rng(0)
 
@@ -147,3 +151,12 @@ DECLINED = [
 @pytest.mark.parametrize(("op_type", "inputs", "attrs", "why"), DECLINED)
 def test_what_stays_a_call(op_type, inputs, attrs, why):
     check_op(op_type, *inputs, why=why, **attrs)
+
+
+def test_the_bits_of_every_byte_are_counted():
+    x = np.arange(256).astype(U8)
+    report = check_op("PopulationCount", x, exact=True, checked=True)
+    assert len(report.kernels) <= 2
+    op = make_with("PopulationCount", [x], SHAPING, (), {})
+    (got,), _ = aicore.run(lower(module_of(op), CHIP), {"x0": x}, CHIP)
+    assert got.tolist() == [n.bit_count() for n in range(256)]

@@ -144,6 +144,13 @@ def test_a_step_of_adam_is_one_kernel_of_its_traffic():
     assert kernel.us < 4 * kernel.roofline_us
 
 
+def test_masks_of_bytes_are_compared_by_the_vector_unit():
+    x, mask = f(1024, 1024), np.random.default_rng(2).integers(0, 3, 1 << 20).astype(np.uint8)
+    report = check_op("DropOutDoMaskV3D", x, mask, keep_prob=0.75)
+    (kernel,) = report.kernels
+    assert kernel.us < 3 * kernel.roofline_us
+
+
 def test_a_variance_of_one_number_stays_a_call():
     why = "no lowering for a variance of one element"
     check_op("BatchNormV3", f(1, 3), p(3), f(3), f(3), p(3), why=why)

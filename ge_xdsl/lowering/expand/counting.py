@@ -196,12 +196,16 @@ def compare_and_pack(build: Builder, op: GeOp) -> SSAValue:
 
 
 def population_count(build: Builder, op: GeOp) -> SSAValue:
+    """The byte less floor(byte / 2^k) for every k above 0: what bit b adds there sums to 2^b - 1"""
     x = op.operands[0]
     if build.dtype(x) not in (DataType.DT_UINT8, DataType.DT_INT8):
         raise build.decline(f"for element type {build.dtype(x).name}")
     byte = floats(build, x)
     byte = (byte < 0.0).pick(byte + 256.0, byte)
-    return _bits(build, byte.value).sum([1]).like(op.results[0])
+    count = byte
+    for k in range(1, 8):
+        count = count - (byte * 2.0**-k).call("Floor")
+    return count.like(op.results[0])
 
 
 def dropout_mask(build: Builder, op: GeOp) -> SSAValue:
