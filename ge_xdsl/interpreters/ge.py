@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from ge_xdsl.dialects.ge.check import foreign_element_type
 from ge_xdsl.dialects.ge.names import describe, input_names
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import numpy_dtype, tensor_of
@@ -117,8 +118,13 @@ def run_op(op: GeOp, arrays: Sequence[Array], observer: Observer | None = None) 
 
 
 def op_failure(op: GeOp, error: Exception) -> CompileError:
-    """The error of a run for what an op's evaluation raised."""
+    """The error of a run for what an op's evaluation raised.
+
+    An element type that GE's table does not list is told besides: it may be the reason.
+    """
     text = str(error).removeprefix(f"{op.name}: ") or type(error).__name__
+    foreign = foreign_element_type(op)
+    text += f"; {foreign}" if foreign else ""
     return CompileError(text, subject=describe(op), location=op.source)
 
 

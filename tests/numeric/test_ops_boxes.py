@@ -288,6 +288,12 @@ def test_regions_without_a_value():
     attrs = {"pooled_height": 1, "pooled_width": 1, "spatial_scale": 1.0}
     with pytest.raises(ValueError, match="rois name batch 2, expected one below 2"):
         run("ROIAlign", x, rois, **attrs)
+    for place, odd in ((0, np.nan), (0, np.inf), (3, np.inf), (4, np.nan)):
+        rois = np.array([[0, 0, 0, 1, 1]], F32)
+        rois[0, place] = odd
+        with pytest.raises(ValueError, match=rf"rois hold \[.*{odd}.*\], expected finite numbers"):
+            run("ROIAlign", x, rois, **attrs, sample_num=0)
+    rois = np.array([[2, 0, 0, 1, 1]], F32)
     for more in ({"roi_end_mode": 3}, {"pool_mode": "max"}):
         with pytest.raises(ValueError, match="expected 0 to 2 and 'avg'"):
             run("ROIAlign", x, rois, **attrs, **more)

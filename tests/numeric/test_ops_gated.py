@@ -171,6 +171,8 @@ def test_softmax_with_dropout(dtype):
     y = softmax(a, (1, 2))
     check(found[0], y, dtype)
     check(found[1], y * mask * 2, dtype)
+    found = run("SoftmaxV2WithDropOutDoMaskV3D", x1[0, 0, 0], mask[:1, 0, 0], keep_prob=0.5)
+    assert [float(a) for a in found] == [1, 2 * mask[0, 0, 0]]
     found = run("AxpyWithSoftmaxAndDropOutDoMask", x1, x2, mask, alpha=0.5, input_keep_prob=0.5)
     y = softmax(a + 0.5 * b)
     check(found[0], y, dtype)

@@ -277,6 +277,8 @@ def test_instance_norm_in_pieces(dtype):
     found = run("INTrainingUpdateV2", x, total, square, epsilon=1e-3)
     for have, want, kind in zip(found, (n, mean, unbiased), (dtype, F32, F32), strict=True):
         check(have, want, kind, scale=256)
+    one = (total[0] * 0, square[0])  # of all images, without their dimension
+    assert [a.shape for a in run("INTrainingUpdateV2", x, *one)] == [x.shape, shape, shape]
     given = (gamma, beta, old_mean, old_variance)
     found = run("INTrainingUpdateV2", x, total, square, *given, epsilon=1e-3, momentum=0.25)
     wants = (n * gamma + beta, 0.25 * mean + 0.75 * old_mean, 0.25 * unbiased + 0.75 * old_variance)

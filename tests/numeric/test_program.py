@@ -167,3 +167,17 @@ def test_a_size_is_checked_anew_for_new_values():
     assert program.run({"s": np.array([2, 3])})[0].shape == (2, 3)
     with pytest.raises(CompileError, match="has 1099511627776 elements"):
         program.run({"s": np.array([1 << 20, 1 << 20])})
+
+
+FOREIGN = """func.func @main(%x: tensor<1x1x4x4xi32>) -> tensor<?x?x?x?xi32> {
+  %y = ge.AvgPool(%x) {ksize = [1, 1, 2, 2], strides = [1, 1, 1, 1], padding = "VALID",
+    data_format = "NCHW"} : (tensor<1x1x4x4xi32>) -> tensor<?x?x?x?xi32>
+  func.return %y : tensor<?x?x?x?xi32>
+}"""
+
+
+def test_what_fails_on_a_foreign_element_type_tells_it():
+    func = main_function(parse_module(FOREIGN))
+    for run in (Program(func).run, lambda inputs: run_function(func, inputs)):
+        with pytest.raises(CompileError, match="; operand 'x' is DT_INT32, expected DT_FLOAT16, D"):
+            run({"x": np.ones((1, 1, 4, 4), np.int32)})

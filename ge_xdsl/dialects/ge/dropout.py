@@ -197,7 +197,7 @@ class SoftmaxV2WithDropOutDoMaskV3DOp(GeOp):
         return x, x
 
     def evaluate(self, x: Array, mask: Array) -> tuple[Array, Array]:
-        y = softmax(x, tuple(self.axes))
+        y = softmax(x, normalize_axes(self.axes, x.ndim) if x.ndim else ())
         return y, kept(y, mask.reshape(-1)[: x.size].reshape(x.shape), self.keep_prob)
 
 

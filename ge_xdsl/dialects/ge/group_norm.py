@@ -320,7 +320,9 @@ class INTrainingUpdateV2Op(GeOp):
         if mean is not None and variance is not None:
             weight = np.float32(self.momentum)
             m, v = weight * m + (1 - weight) * mean, weight * v + (1 - weight) * variance
-        return y.astype(x.dtype), m.astype(np.float32), v.astype(np.float32)
+        places = (*x.shape[:2], *(1,) * (x.ndim - 2))
+        m, v = (np.broadcast_to(a, places).astype(np.float32) for a in (m, v))
+        return y.astype(x.dtype), m, v
 
 
 class INInferV2Op(GeOp):

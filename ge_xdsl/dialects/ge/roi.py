@@ -43,6 +43,10 @@ def pooled(features: Tensor, rois: Tensor, name: str, high: int, wide: int) -> T
 
 def batch_of(roi: Array, features: Array) -> Array:
     """The [C, H, W] maps that a region reads; raises ValueError for a batch that is not there."""
+    import numpy as np
+
+    if not np.isfinite(roi).all():
+        raise ValueError(f"rois hold {roi.tolist()}, expected finite numbers")
     index = int(roi[0])
     if not 0 <= index < features.shape[0]:
         raise ValueError(f"rois name batch {index}, expected one below {features.shape[0]}")
