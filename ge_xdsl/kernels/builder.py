@@ -236,7 +236,9 @@ class Kernel(VectorMethods):
         if over not in ("", "cores", "subcores"):
             raise self.error(f"a loop goes over '{over}', expected cores or subcores")
         if len(extents) != len(steps) or len(starts) != len(steps):
-            raise self.error(f"a loop has {len(extents)} extents and {len(steps)} steps")
+            raise self.error(
+                f"a loop has {len(extents)} extents and {len(steps)} steps, expected as many"
+            )
         names = [f"i{k}" for k in range(len(steps))]
         loop = ForOp.make(
             extents,
@@ -293,7 +295,9 @@ class Kernel(VectorMethods):
         side = channel.producer if produces else channel.consumer
         other = channel.consumer if produces else channel.producer
         if not self.section:
-            raise self.error(f"channel '{channel.name}' is used outside a section")
+            raise self.error(
+                f"channel '{channel.name}' is used outside a section, expected it in one"
+            )
         if side not in ("", self.section) or other == self.section:
             what = "written" if produces else "read"
             raise self.error(

@@ -119,7 +119,9 @@ class Buffer:
     def sizes(self) -> Sizes:
         """The valid rows and columns; raises CompileError before anything is written."""
         if self.valid is None:
-            raise self.kernel.error(f"reads '{self.name}', to which nothing is written before")
+            raise self.kernel.error(
+                f"reads '{self.name}', to which nothing is written before, expected values"
+            )
         return self.valid
 
     def __getitem__(self, key: Selector | tuple[Selector, ...]) -> Window:

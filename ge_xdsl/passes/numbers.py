@@ -97,7 +97,9 @@ class GraphSamples:
         before = self.runs
         types = returned_types(func)
         if len(types) != len(before[0].outputs):
-            raise PassError(f"the graph has {len(types)} outputs, it had {len(before[0].outputs)}")
+            raise PassError(
+                f"the graph has {len(types)} outputs, expected {len(before[0].outputs)} as before"
+            )
         program = Program(func)
         try:
             self.runs = [_run(func, program, run.kind, run.inputs) for run in before]

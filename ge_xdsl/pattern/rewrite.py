@@ -293,7 +293,9 @@ class _Copy:
             raise _failure("replacement has a cycle, expected none", boundary)
         inside = set(ordered)
         if any((p := producer(v)) not in inside and p for op in ops for v in operands_of(op)):
-            raise _failure("replacement reads a tensor of another graph", boundary)
+            raise _failure(
+                "replacement reads a tensor of another graph, expected one of its own", boundary
+            )
         self._drop()
         self.ops, self.edges = [], []
         self._clone(boundary, body, [op for op in ordered if op is not body.last_op])

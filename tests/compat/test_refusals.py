@@ -148,7 +148,7 @@ ES = [
     (
         lambda: GraphBuilder("g").create_input(0, data_type=3),
         AttributeError,
-        "data_type is 3, which has no attribute 'value'",
+        "data_type is 3, which has no attribute 'value', expected a member of DataType",
     ),
     (
         lambda: GraphBuilder("g").create_scalar_uint64(-1),

@@ -100,7 +100,7 @@ def graph_of(kind, target):
 @pytest.mark.parametrize(
     ("kind", "target", "expected"),
     [
-        ("call_method", "relu", "call_method 'relu': is no call of an operator"),
+        ("call_method", "relu", "call_method 'relu': is no call of an operator, expected one"),
         ("get_attr", "text", "constant 'text': is str, expected a tensor"),
         ("get_attr", "far", "constant 'far': tensor is torch.strided on meta, expected a strided"),
         ("call_function", len, "len 'len_1': has no conversion, expected a core ATen operator"),

@@ -416,7 +416,7 @@ def test_kv_rms_norm_rope_cache_refuses_values():
 
     refused("k_rope_scale is given, expected none: its mode is not modelled", gamma)
     refused("cache_mode is 'PA', expected Norm", index=index[0], cache_mode="PA")
-    refused(r"index has a place outside \[-1, 3\)", index=index + 3)
+    refused(r"index has a place outside \[-1, 3\), expected all inside", index=index + 3)
     codes = cache.astype(np.int8)
     refused("a cache has another element type than kv, expected the same", caches=(codes, codes))
 
@@ -550,7 +550,9 @@ def test_routing_refuses_values():
         run("MoeInitRouting", x, experts, experts, active_num=2)
     bias, scales = np.ones((1, 3), F32), np.ones((2, 1), F32)
     places = np.array([0, 5], I32)
-    with pytest.raises(ValueError, match=r"expanded_row_idx has a row outside \[-1, 2\)"):
+    with pytest.raises(
+        ValueError, match=r"expanded_row_idx has a row outside \[-1, 2\), expected all inside"
+    ):
         run("MoeFinalizeRoutingV2", x, places, None, None, bias, scales, experts)
-    with pytest.raises(ValueError, match=r"an expert is outside \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"an expert is outside \[0, 1\), expected all inside"):
         run("MoeFinalizeRoutingV2", x, places // 5, None, None, bias, scales, experts + 1)

@@ -5,6 +5,7 @@ from aicore_text import COPY, instruction
 from xdsl.dialects.builtin import IntegerAttr, i64
 
 from ge_xdsl.dialects.aicore import AICORE
+from ge_xdsl.dialects.aicore.cross import AffineOp, BoundOp
 from ge_xdsl.dialects.aicore.legality import check
 from ge_xdsl.dialects.aicore.op import Instruction
 from ge_xdsl.dialects.aicore.structure import KernelOp
@@ -189,7 +190,7 @@ STRUCTURE = [
     ("alloc buffers 2 ", "alloc buffers 5 ", "has 5 buffers, expected 1 to 4"),
     ("16x64xf16, ub>", "16x64xf16, gm>", "allocates in gm, expected a memory space of the"),
     ("in [64] by [16]", "in [64] by [0]", "extent or step is 0, expected at least 1"),
-    ("in [64] by [16]", "in [64, 64] by [16]", "has 2 extents and 1 steps"),
+    ("in [64] by [16]", "in [64, 64] by [16]", "has 2 extents and 1 steps, expected as many"),
     ("in [64] by [16]", "in [64, 64] by [16, 16]", "body has 2 arguments, expected 4"),
     ("over cores {", "over cores strips of 2 {", "goes by strips, expected two dimensions over c"),
     ("on vector * 2", "on tensor * 2", "core kind is 'tensor', expected cube, vector or mix"),
@@ -242,6 +243,18 @@ STRUCTURE = {
   %z = "aicore.affine"(%y) <{{factors = array<i64: 1>, constant = 0 : i64}}> :
       (!aicore.tile<64x64xf16, gm>) -> index
 }}""": "2:3: error: aicore.affine: has an operand or result that is no index, expected indices",
+    f"""{VECTOR}
+  %z = "aicore.bound"(%y) <{{by = 1 : i64, low = 0 : i64, high = 2 : i64}}> :
+      (!aicore.tile<64x64xf16, gm>) -> index
+}}""": "2:3: error: aicore.bound: is not of an index, expected one and an index result",
+    f"""{VECTOR}
+  %z = aicore.affine 0 : index
+  %b = aicore.bound %z by 0 in [0, 2] : index
+}}""": "3:3: error: aicore.bound: is by 0, expected at least 1",
+    f"""{VECTOR}
+  %z = aicore.affine 0 : index
+  %b = aicore.bound %z by 8 in [16, 8] : index
+}}""": "3:3: error: aicore.bound: is in [16, 8], expected bounds in order",
 }
 
 
@@ -261,6 +274,18 @@ TEXT = [
     ("{kind = relu}", "{sort = relu}", "option 'sort' is unknown, expected: kind"),
     ("buffers 2 : !aicore.tile<16x64xf16, ub>", ": index", "expected !aicore.tile"),
 ]
+
+
+def test_bounds_come_in_pairs():
+    text = f"{VECTOR}\n  %z = aicore.affine 0 : index\n  %b = aicore.bound %z in [3] : index\n}}"
+    with pytest.raises(CompileError, match="has 1 bounds, expected two"):
+        parse_module(text)
+
+
+@pytest.mark.parametrize(("value", "found"), [(-9, 4), (11, 8), (12, 12), (99, 14)])
+def test_a_bound_is_a_whole_number_of_steps_within_its_ends(value, found):
+    zero = AffineOp.make([], value)
+    assert BoundOp.make(zero.results[0], 4, 4, 14).of(value) == found
 
 
 @pytest.mark.parametrize(("old", "new", "message"), TEXT)

@@ -218,7 +218,10 @@ WRONG = [
     (lambda k: tile(k, "f32", "l7"), "memory is 'l7', expected gm, l1"),
     (lambda k: k.alloc((16,), "f32", "ub"), r"shape is \(16,\), expected 2 or more dimensions"),
     (lambda k: k.exp(tile(k, "bf16")), "aicore.vunary in kernel 'k': computes in bf16, expected"),
-    (lambda k: k.exp(k.alloc((8, 8), "f32", "ub", name="u")), "to which nothing is written before"),
+    (
+        lambda k: k.exp(k.alloc((8, 8), "f32", "ub", name="u")),
+        "nothing is written before, expected values",
+    ),
     (lambda k: k.input("x", (4, 4), "f32"), "argument 'x' is there already, expected another"),
     (lambda k: k.input("z", (4, 4), "f32"), "input 'z' comes after an output, expected all"),
     (lambda k: k.load(k.inputs[0][0:4]), "a window of 'x' has 1 selectors, expected 2"),
@@ -227,7 +230,7 @@ WRONG = [
     (lambda k: k.load(k.inputs[1][0:2, 0:4, 0:4]), "dimension of 2 that is neither row nor column"),
     (lambda k: k.load(tile(k)[0:4, 0:4]), "'tile' is not in gm, expected a window of gm"),
     (lambda k: k.tiles(64, 16, over="rows").__enter__(), "a loop goes over 'rows', expected cores"),
-    (lambda k: k.tiles((64, 64), (16,)).__enter__(), "a loop has 2 extents and 1 steps"),
+    (lambda k: k.tiles((64, 64), (16,)).__enter__(), "2 extents and 1 steps, expected as many"),
     (lambda k: k.tiles(64, 16, over="subcores").__enter__(), "aicore.for runs over subcores, exp"),
     (lambda k: k.channel((4, 4), "f32"), "a channel is not at the top of a mix kernel, expected"),
     (lambda k: k.cube().__enter__(), r"k.cube\(\) is not at the top of a mix kernel, expected"),
@@ -272,7 +275,7 @@ def test_channels_have_two_sides():
     k = gx.kernel("k", core="mix")
     k.output("y", (16, 16), "f32")
     channel = k.channel((16, 16), "f32", name="c")
-    refused(lambda: channel.produce().__enter__(), "channel 'c' is used outside a section")
+    refused(lambda: channel.produce().__enter__(), "used outside a section, expected it in one")
     with k.cube(), channel.produce():
         refused(lambda: channel.consume().__enter__(), "channel 'c' is read by the cube cores, exp")
     with k.vector():

@@ -213,7 +213,7 @@ CALLS = [
         "error: graph input or output 'x': element type is DT_HIFLOAT8, expected one that ONNX has",
     ),
     (run_launch, "aicore.launch: is no GE op, expected one"),
-    (rerun_of_two, "error: the graph has 2 outputs, it had 1"),
+    (rerun_of_two, "error: the graph has 2 outputs, expected 1 as before"),
     (
         lambda: pbtxt('op { name: "x" type: "Data" output_desc { shape { dim: -3 } } }'),
         "node 'x': shape is [-3], expected dimensions of at least -1",

@@ -75,7 +75,9 @@ def test_numpy_round_trip(dtype):
 def test_types_without_numpy_say_so():
     with pytest.raises(ValueError, match="DT_VARIANT has no numpy type, expected one that can be"):
         numpy_dtype(DataType.DT_VARIANT)
-    with pytest.raises(ValueError, match=r"numpy type datetime64\[s\] has no GE data type"):
+    with pytest.raises(
+        ValueError, match=r"numpy type datetime64\[s\] has no GE data type, expected one"
+    ):
         dtype_of_numpy(np.dtype("datetime64[s]"))
 
 

@@ -429,11 +429,13 @@ def weighted(
     import numpy as np
 
     if places.size and (places.min() < -1 or places.max() >= rows.shape[0]):
-        raise ValueError(f"expanded_row_idx has a row outside [-1, {rows.shape[0]})")
+        raise ValueError(
+            f"expanded_row_idx has a row outside [-1, {rows.shape[0]}), expected all inside"
+        )
     picked = rows[places]
     if bias is not None and experts is not None:
         if experts.size and (experts.min() < 0 or experts.max() >= bias.shape[0]):
-            raise ValueError(f"an expert is outside [0, {bias.shape[0]})")
+            raise ValueError(f"an expert is outside [0, {bias.shape[0]}), expected all inside")
         picked = picked + bias[experts]
     picked = np.where((places >= 0)[..., None], picked, rows.dtype.type(0))
     return np.sum(picked if scales is None else picked * scales[..., None], axis=1)

@@ -326,7 +326,9 @@ class KvRmsNormRopeCacheOp(GeOp):
         c_kv = left * root_mean_square(left, 1, self.epsilon) * gamma
         k_rope = right * cos + rotate(right, "half") * sin
         if index.size and (index.min() < -1 or index.max() >= k_cache.shape[2]):
-            raise ValueError(f"index has a place outside [-1, {k_cache.shape[2]})")
+            raise ValueError(
+                f"index has a place outside [-1, {k_cache.shape[2]}), expected all inside"
+            )
         caches = (
             _written(cache, index.reshape(kv.shape[0], kv.shape[2]), rows)
             for cache, rows in ((k_cache, k_rope), (ckv_cache, c_kv))

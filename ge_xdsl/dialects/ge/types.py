@@ -363,7 +363,7 @@ def _search_numpy(dtype: np.dtype[Any]) -> DataType:
             return ge_type
     if dtype.kind in "OSUT":
         return DataType.DT_STRING
-    raise ValueError(f"numpy type {name} has no GE data type")
+    raise ValueError(f"numpy type {name} has no GE data type, expected one that has")
 
 
 @dataclass(frozen=True, slots=True)

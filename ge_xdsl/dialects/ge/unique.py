@@ -332,7 +332,7 @@ class InvertPermutationOp(GeOp):
         import numpy as np
 
         if not np.array_equal(np.sort(x), np.arange(x.size)):
-            raise ValueError(f"x is no permutation of 0 to {x.size - 1}")
+            raise ValueError(f"x is no permutation of 0 to {x.size - 1}, expected one")
         y = np.empty_like(x)
         y[x] = np.arange(x.size, dtype=x.dtype)
         return y

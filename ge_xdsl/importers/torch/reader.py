@@ -159,7 +159,9 @@ class GraphImporter:
             elif node.op == "get_attr":
                 self.values[node] = self._attribute(node)
             elif node.op not in ("placeholder", "output"):
-                raise CompileError("is no call of an operator", subject=f"{node.op} '{node.name}'")
+                raise CompileError(
+                    "is no call of an operator, expected one", subject=f"{node.op} '{node.name}'"
+                )
 
     def _attribute(self, node: Any) -> SSAValue:
         found = self.graph_module

@@ -116,9 +116,9 @@ class GraphBuilder(NotCopyable):
             raise TypeError("Input index must be an integer")
         if shape is not None and not is_int_list(shape):
             raise TypeError("Shape must be a list of integers")
-        for what, given in (("type_str", type_str), ("data_type", data_type), ("format", format)):
-            if not hasattr(given, "value"):
-                raise AttributeError(f"{what} is {given!r}, which has no attribute 'value'")
+        _check_members(
+            type_str=(type_str, InputType), data_type=(data_type, DataType), format=(format, Format)
+        )
         at = bisect_left(self._inputs, index)
         kind = str(type_str.value)
         if index < 0 or self._inputs[at : at + 1] == [index] or kind not in _INPUT_TYPES:
@@ -414,6 +414,16 @@ def _class_of(op_type: str) -> type[GeOp]:
     cls = op_class(op_type)
     assert cls is not None, f"{op_type} is in the prototype table"
     return cls
+
+
+def _check_members(**given: tuple[object, type]) -> None:
+    """Raise AttributeError for what is no member of its enumeration, as GE's access to it does."""
+    for what, (value, kind) in given.items():
+        if not hasattr(value, "value"):
+            raise AttributeError(
+                f"{what} is {value!r}, which has no attribute 'value', expected a member of "
+                f"{kind.__name__}"
+            )
 
 
 def _bools(flat: list[Any]) -> bool:
