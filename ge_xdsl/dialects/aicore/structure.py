@@ -200,7 +200,9 @@ class ForOp(Operation, Located):
         one_block(self)
         count = len(self.steps)
         if not count or len(self.extents) != count:
-            raise VerifyException(f"has {len(self.extents)} extents and {count} steps, expected as many")
+            raise VerifyException(
+                f"has {len(self.extents)} extents and {count} steps, expected as many"
+            )
         if len(self.body.args) != 2 * count:
             raise VerifyException(f"body has {len(self.body.args)} arguments, expected {2 * count}")
         if len(self.bases) != count:
