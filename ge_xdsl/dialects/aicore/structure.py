@@ -201,7 +201,8 @@ class ForOp(Operation, Located):
         count = len(self.steps)
         if not count or len(self.extents) != count:
             raise VerifyException(
-                f"has {len(self.extents)} extents and {count} steps, expected as many"
+                f"has {len(self.extents)} extents and {count} steps, expected as many, at least "
+                "one each"
             )
         if len(self.body.args) != 2 * count:
             raise VerifyException(f"body has {len(self.body.args)} arguments, expected {2 * count}")
