@@ -105,15 +105,14 @@ def one_line(text: str) -> str:
 def nearest(word: str, known: Sequence[str]) -> str:
     """A hint `, did you mean 'x'?` when one of `known` is close to `word`, else ''.
 
-    Close is a word of nearly the same letters, then one in other capitals, then the shortest of
+    Close is the word in other capitals, then one of nearly the same letters, then the shortest of
     those that hold the whole word.
     """
     import difflib
 
-    close = difflib.get_close_matches(word, known, n=1, cutoff=0.7)
-    if not close:
-        lower = word.lower()
-        close = [name for name in known if name.lower() == lower]
-        if not close and len(word) >= SHORTEST_PART:
-            close = sorted((name for name in known if lower in name.lower()), key=len)
+    lower = word.lower()
+    close = [name for name in known if name.lower() == lower]
+    close = close or difflib.get_close_matches(word, known, n=1, cutoff=0.7)
+    if not close and len(word) >= SHORTEST_PART:
+        close = sorted((name for name in known if lower in name.lower()), key=len)
     return f", did you mean '{close[0]}'?" if close else ""

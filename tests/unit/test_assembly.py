@@ -102,6 +102,14 @@ MISTAKES = {
         f"%y = ge.Rel(%x) : ({T}) -> {T}",
         "f.mlir:2:8: error: ge.Rel: is no known op, expected a GE op type, did you mean 'Relu'?",
     ),
+    "an op in other capitals": (
+        f"%y = ge.ReLU(%x) : ({T}) -> {T}",
+        "f.mlir:2:8: error: ge.ReLU: is no known op, expected a GE op type, did you mean 'Relu'?",
+    ),
+    "an op without its dialect": (
+        f"%y = Relu(%x) : ({T}) -> {T}",
+        "f.mlir:2:8: error: Relu: is no known op, expected a GE op type, did you mean 'ge.Relu'?",
+    ),
     "unknown attribute": (
         f"%y = ge.MatMul(%x, %x) {{transpose_1 = true}} : ({T}, {T}) -> {T}",
         "error: ge.MatMul: attribute 'transpose_1' is not in the prototype, "

@@ -81,10 +81,14 @@ def _load_family(family: str) -> None:
             _CLASSES.setdefault(value.prototype.op_type, value)
 
 
-def unknown_op(name: str) -> tuple[str, str]:
-    """Subject and message of the error for an op that no dialect has."""
+def unknown_op(name: str, prefix: str = "") -> tuple[str, str]:
+    """Subject and message of the error for an op that no dialect has.
+
+    `prefix` comes before the type that was probably meant.
+    """
     from ge_xdsl.dialects.ge.prototypes import known_ops
 
     op_type = name.removeprefix("ge.")
-    hint = nearest(op_type, [*_FAMILY_OF, *known_ops()])
+    known = [f"{prefix}{op}" for op in (*_FAMILY_OF, *known_ops())]
+    hint = nearest(f"{prefix}{op_type}", known)
     return name, f"is no known op, expected a GE op type{hint}"

@@ -274,8 +274,9 @@ def parse_failure(error: ParseError, parser: GeParser) -> CompileError:
     if unknown:
         from ge_xdsl.dialects.ge.registry import unknown_op
 
-        subject, message = unknown_op(unknown.group(1))
-        position = max(parser.text.rfind(unknown.group(1), 0, position), 0)
+        name = unknown.group(1)
+        subject, message = unknown_op(name, "" if name.startswith("ge.") else "ge.")
+        position = max(parser.text.rfind(name, 0, position), 0)
     elif message.startswith("ge.") and ": " in message:
         subject, message = message.split(": ", 1)
     return CompileError(message, subject=subject, location=parser.location(position))
