@@ -10,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from ge_xdsl.dialects.aicore.cross import (
     AffineOp,
     BlockIdxOp,
+    BoundOp,
     CrossSetOp,
     CrossWaitOp,
     SubBlockIdxOp,
@@ -171,6 +172,11 @@ def _affine(src: Source, op: AffineOp) -> str:
     return f"{src.name(op.results[0])} = {' + '.join([*terms, str(op.constant)])}"
 
 
+def _bound(src: Source, op: BoundOp) -> str:
+    whole = f"{src.index(op.operands[0])} // {op.by} * {op.by}"
+    return f"{src.name(op.results[0])} = min(max({whole}, {op.low}), {op.high})"
+
+
 MORE_STATEMENTS: dict[type[Operation], Statement] = {
     CopyUbUbOp: _copy_part,
     CopyUbL1Op: _copy_part,
@@ -199,6 +205,7 @@ CROSS_STATEMENTS: dict[type[Operation], Statement] = {
     BlockIdxOp: lambda src, op: f"{src.name(op.results[0])} = core",
     SubBlockIdxOp: lambda src, op: f"{src.name(op.results[0])} = sub",
     AffineOp: _affine,
+    BoundOp: _bound,
 }
 """What tells cores apart and orders them -> the statement."""
 

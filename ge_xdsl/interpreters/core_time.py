@@ -17,6 +17,7 @@ from ge_xdsl.dialects.aicore.structure import tile_order
 from ge_xdsl.dialects.aicore.types import SUB_CORES
 from ge_xdsl.interpreters.shares import core_lengths
 from ge_xdsl.interpreters.timed import (
+    Bound,
     Charge,
     Cross,
     FlagKey,
@@ -244,6 +245,8 @@ class CoreTime:
                 self.hold(step.pipe)
             elif isinstance(step, Meet):
                 yield from self.meet(step)
+            elif isinstance(step, Bound):
+                self.numbers[step.place] = step.op.of(self.numbers[step.value])
             else:
                 terms = (factor * self.numbers[place] for factor, place in step.terms)
                 self.numbers[step.place] = step.constant + sum(terms)
@@ -407,7 +410,8 @@ class CoreTime:
                 origin = k * step.steps[i]
                 self.numbers[step.origins[i]] = origin
                 self.numbers[step.lengths[i]] = min(step.steps[i], extents[i] - origin)
-            yield from self.block(step.body)
+            for _ in self.by_phase(1) if step.tiles and self.left else (1,):
+                yield from self.block(step.body)
 
     def repeat(self, step: Loop, count: int) -> Iterator[None]:
         """Run `count` equal iterations."""

@@ -10,10 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
+from xdsl.ir import SSAValue
+
+from ge_xdsl.dialects.aicore.cross import BoundOp
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.core_time import CONFLICT, CoreTime, Mark, Meeting, run_together
 from ge_xdsl.interpreters.roofline import roofline
+from ge_xdsl.interpreters.rounds import all_rounds
 from ge_xdsl.interpreters.shares import loads
 from ge_xdsl.interpreters.timed import timed_kernel
 from ge_xdsl.interpreters.timing import PIPES, KernelTiming
@@ -149,10 +153,37 @@ def busiest_core(kernel: KernelOp) -> int:
     for body in bodies(kernel):
         for op in body.ops:
             if isinstance(op, ForOp) and op.over_cores:
-                extents = [e for e in op.extents if isinstance(e, int)]
-                for i, count in enumerate(loads(extents, op.steps, op.strip, kernel.blocks)):
+                for i, count in enumerate(core_loads(op, kernel.blocks)):
                     load[i] += count
     return load.index(max(load))
+
+
+def core_loads(loop: ForOp, cores: int) -> list[int]:
+    """What each core has to do of a loop over cores.
+
+    The elements of its tiles; where loops in a tile go as far as its place tells, their elements.
+    """
+    uneven = uneven_loops(loop)
+    if not uneven:
+        extents = [e for e in loop.extents if isinstance(e, int)]
+        return loads(extents, loop.steps, loop.strip, cores)
+    rounds = all_rounds([loop], cores)
+    sizes = [rounds.number(value) for inner in uneven for value in inner.extents]
+    found = [0] * cores
+    for part in rounds.places:
+        for core, place in enumerate(part):
+            found[core] += sum(size(place) for size in sizes)
+    return found
+
+
+def uneven_loops(loop: ForOp) -> list[ForOp]:
+    """The loops in a loop over cores whose extents its tiles give bounds for."""
+    inner = [op for op in loop.body.ops if isinstance(op, ForOp)]
+    return [
+        op
+        for op in inner
+        if any(isinstance(e, SSAValue) and isinstance(e.owner, BoundOp) for e in op.extents)
+    ]
 
 
 def named_busy(core: CoreTime, kernel: KernelOp) -> dict[str, float]:

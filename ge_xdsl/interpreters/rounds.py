@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from xdsl.ir import Block, BlockArgument, SSAValue
 
-from ge_xdsl.dialects.aicore.cross import AffineOp
+from ge_xdsl.dialects.aicore.cross import AffineOp, BoundOp
 from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import ForOp, tile_order
 from ge_xdsl.dialects.aicore.types import tile_of
@@ -38,6 +38,10 @@ class Rounds:
             return lambda place: (*(place[i] for i in slots), *(part.of(place) for part in sums))
         return itemgetter(*slots) if slots else _same
 
+    def number(self, index: Index) -> Callable[[Place], int]:
+        """A function of a place that gives an index there."""
+        return _sum(index, self.slots).of
+
 
 def _same(place: Place) -> Hashable:
     """All places are alike."""
@@ -46,13 +50,18 @@ def _same(place: Place) -> Hashable:
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """A sum of products of a factor and the value in a slot."""
+    """A sum of products of a factor and the value in a slot, and of sums within bounds."""
 
     constant: int
     terms: tuple[tuple[int, int], ...]
+    bounded: tuple[tuple[int, BoundOp, _Sum], ...] = ()
+    """Factor, bounds and what is bounded."""
 
     def of(self, place: Place) -> int:
-        return self.constant + sum([factor * place[slot] for factor, slot in self.terms])
+        found = self.constant + sum([factor * place[slot] for factor, slot in self.terms])
+        for factor, bound, part in self.bounded:
+            found += factor * bound.of(part.of(place))
+        return found
 
 
 def _reduced(index: Index, slots: dict[SSAValue, int]) -> int | _Sum | None:
@@ -64,10 +73,10 @@ def _reduced(index: Index, slots: dict[SSAValue, int]) -> int | _Sum | None:
         return None
     if index in slots:
         return slots[index]
-    if not isinstance(index.owner, AffineOp):
+    if not isinstance(index.owner, AffineOp | BoundOp):
         return _reduced(base_of(index), slots)
     found = _sum(index, slots)
-    return found if found.terms else None
+    return found if found.terms or found.bounded else None
 
 
 def _sum(index: Index, slots: dict[SSAValue, int]) -> _Sum:
@@ -77,14 +86,19 @@ def _sum(index: Index, slots: dict[SSAValue, int]) -> _Sum:
     if index in slots:
         return _Sum(0, ((1, slots[index]),))
     owner = index.owner
+    if isinstance(owner, BoundOp):
+        part = _sum(owner.operands[0], slots)
+        return _Sum(0, (), ((1, owner, part),))
     if not isinstance(owner, AffineOp):
         return _sum(base_of(index), slots)
     constant, terms = owner.constant, list[tuple[int, int]]()
+    bounded: list[tuple[int, BoundOp, _Sum]] = []
     for factor, value in zip(owner.factors, owner.operands, strict=True):
         part = _sum(value, slots)
         constant += factor * part.constant
         terms += [(factor * inner, slot) for inner, slot in part.terms]
-    return _Sum(constant, tuple(terms))
+        bounded += [(factor * inner, bound, of) for inner, bound, of in part.bounded]
+    return _Sum(constant, tuple(terms), tuple(bounded))
 
 
 @dataclass(slots=True)
@@ -227,7 +241,7 @@ def base_of(value: SSAValue) -> Index:
 def sources(value: SSAValue) -> list[SSAValue]:
     """An index and those that it is made of: terms of a sum, the base of an origin."""
     parts: list[Index] = [base_of(value)]
-    if isinstance(value.owner, AffineOp):
+    if isinstance(value.owner, AffineOp | BoundOp):
         parts = list(value.owner.operands)
     inner = [part for part in parts if isinstance(part, SSAValue)]
     return [value, *(found for part in inner for found in sources(part))]

@@ -14,6 +14,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from ge_xdsl.dialects.aicore.cross import (
     AffineOp,
     BlockIdxOp,
+    BoundOp,
     CrossSetOp,
     CrossWaitOp,
     SyncAllOp,
@@ -142,7 +143,17 @@ class Sum:
     constant: int
 
 
-Step: TypeAlias = Issue | Take | Loop | Signal | Cross | Hold | Meet | Sum
+@dataclass(slots=True, eq=False)
+class Bound:
+    """A number in whole steps and within bounds."""
+
+    place: int
+    value: int
+    """The place of what is bounded."""
+    op: BoundOp
+
+
+Step: TypeAlias = Issue | Take | Loop | Signal | Cross | Hold | Meet | Sum | Bound
 
 
 @dataclass(slots=True, eq=False)
@@ -230,6 +241,8 @@ class _Builder:
             terms = zip(op.factors, op.operands, strict=True)
             places = tuple((factor, self.place(value)) for factor, value in terms)
             return [Sum(self.place(op.results[0]), places, op.constant)]
+        if isinstance(op, BoundOp) and op.results[0] in self.needed:
+            return [Bound(self.place(op.results[0]), self.place(op.operands[0]), op)]
         return []
 
     def issue(self, op: Instruction) -> Issue:
@@ -282,6 +295,6 @@ def _sized_by(body: Block) -> set[SSAValue]:
         if value in found:
             continue
         found.add(value)
-        if isinstance(value.owner, AffineOp):
+        if isinstance(value.owner, AffineOp | BoundOp):
             todo += value.owner.operands
     return found

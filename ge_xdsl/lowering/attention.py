@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import isfinite
 
 from xdsl.ir import SSAValue
 
+from ge_xdsl.dialects.ge.heads import Window
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.errors import CompileError
 from ge_xdsl.lowering.flash import LONGEST, flash_kernel
-from ge_xdsl.lowering.online import Flash
+from ge_xdsl.lowering.online import OUT_WIDTH, Flash
 from ge_xdsl.lowering.placement import place_kernel
+from ge_xdsl.lowering.spans import limits
 from ge_xdsl.lowering.tensors import element_of, static_tensor, unshaped
 from ge_xdsl.lowering.unit import Placer, Unit
 from ge_xdsl.targets.target import Target
@@ -20,6 +23,9 @@ TYPES = frozenset({"FlashAttentionScore"})
 TILES = ((256, 64, 2, 2), (256, 64, 2, 1), (256, 64, 1, 1), (128, 64, 1, 1))
 """Keys of a step and of a tile in UB, buffers of weights and of parts of the output in UB, those
 that are faster first."""
+EDGE_TILES = ((256, 64, 2, 1), (128, 64, 2, 2), (128, 64, 2, 1), (128, 64, 1, 1))
+"""The same where queries do not see all keys. Beside the limits of both sides, or the parts of a
+long head, UB or the flags of the first are too few."""
 MIXED = ("2201", "3510")
 """Architectures with cube and vector cores apart, which can exchange tiles through GM."""
 
@@ -43,14 +49,16 @@ def reason(op: GeOp, target: Target) -> str:
 
 def _fitted(flash: Flash, target: Target) -> Flash:
     """The largest tiles that fit; raises CompileError when the smallest do not."""
-    for step, width, stores, loads in TILES[:-1]:
+    wide = flash.first is not None or flash.dim > OUT_WIDTH
+    tiles = EDGE_TILES[wide:] if flash.edges else TILES
+    for step, width, stores, loads in tiles[:-1]:
         tried = replace(flash, step=step, width=width, stores=stores, loads=loads)
         try:
             place_kernel(flash_kernel("attention", tried, target), target)
         except CompileError:
             continue
         return tried
-    step, width, stores, loads = TILES[-1]
+    step, width, stores, loads = tiles[-1]
     tried = replace(flash, step=step, width=width, stores=stores, loads=loads)
     place_kernel(flash_kernel("attention", tried, target), target)
     return tried
@@ -78,14 +86,25 @@ def _flash_of(op: GeOp) -> Flash | str:
     others = [n for n in given if n != "atten_mask" and _slot(op, n) is not None]
     if others:
         return f"no lowering with {' and '.join(others)}"
-    if op.get_attr("sparse_mode") != 1:
-        return f"no lowering for sparse_mode {op.get_attr('sparse_mode')}"
+    mode = op.get_attr("sparse_mode")
+    if mode not in (1, 2, 3, 4):
+        return f"no lowering for sparse_mode {mode}"
     if list(op.results[2].uses):
         return "no lowering when softmax_out is used"
     (b, n, length, d), (_, heads, keys, _) = _shape(q), _shape(k)
     if d > LONGEST or _shape(v)[-1] != d:
         return f"no lowering for heads of {d} and {_shape(v)[-1]}, expected at most {LONGEST}"
     found = Flash(b, heads, n // heads, length, keys, d, op.get_attr("scale_value"), element)
+    if mode > 1:
+        before, after = op.get_attr("pre_tockens"), op.get_attr("next_tockens")
+        found = _within(found, Window(mode, before, after))
+        if not isfinite(found.scale) or not found.scale:
+            return f"no lowering for sparse_mode {mode} and scale_value {found.scale}"
+        if len(found.edges) > 1 and found.edges[0] < found.edges[1]:
+            return "no lowering when no query sees a key"
+        mask = None
+    if found.edges:
+        return found
     if mask is None:
         # heads of a group share keys and values, so they are more queries of one head
         return replace(found, group=1, length=found.group * length)
@@ -95,17 +114,32 @@ def _flash_of(op: GeOp) -> Flash | str:
     return replace(found, mask=shape[0])
 
 
+def _within(flash: Flash, window: Window) -> Flash:
+    """The edges of what the queries see; None for one that hides nothing."""
+    apart = flash.keys - flash.length
+    last = {2: 0, 3: apart, 4: apart + window.after}[window.mode]
+    first = apart - window.before if window.mode == 4 else None
+    if last >= flash.keys - 1:
+        last = None
+    if first is not None and first <= 1 - flash.length:
+        first = None
+    return replace(flash, first=first, last=last)
+
+
 def unit(op: GeOp, target: Target) -> Unit:
     """The launch of an attention."""
     flash = _flash_of(op)
     assert isinstance(flash, Flash)
     rows = any(list(value.uses) for value in op.results[:2])
     flash = _fitted(replace(flash, rows=rows), target)
-    operands = [v for v in (*op.operands[:3], _slot(op, "atten_mask")) if v is not None]
+    mask = _slot(op, "atten_mask") if flash.mask else None
+    operands = [v for v in (*op.operands[:3], mask) if v is not None]
     results = [*op.results[:2], op.results[3]] if rows else [op.results[3]]
 
     def place(placer: Placer) -> list[SSAValue]:
         values = [placer.value(v) for v in operands]
+        if flash.edges:
+            values.append(placer.constant(limits(flash), "limits"))
         types = [value.type for value in results]
         made = placer.launch(flash, lambda name: flash_kernel(name, flash, target), values, types)
         return list(made)

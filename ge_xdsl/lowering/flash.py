@@ -37,15 +37,14 @@ from ge_xdsl.dialects.aicore.op import Index
 from ge_xdsl.dialects.aicore.structure import ForOp, KernelOp, SectionOp
 from ge_xdsl.dialects.aicore.types import Tile, padded
 from ge_xdsl.lowering.matmul import alloc
-from ge_xdsl.lowering.online import ROW, Flash, Online, Scores, later
+from ge_xdsl.lowering.online import ROW, Flash, Online, Scores
+from ge_xdsl.lowering.spans import AHEAD, Spans, total
 from ge_xdsl.targets.target import Target
 
 PART = 128
 """Keys that the cube core multiplies with at a time."""
 LONGEST = 128
 """The longest head for which the tiles fit L0."""
-AHEAD = 2
-"""Steps that the scores are ahead of the parts."""
 TURNS = AHEAD + 1
 """Buffers of a channel: those ahead, and one that is being used up."""
 
@@ -90,6 +89,9 @@ def flash_kernel(name: str, flash: Flash, target: Target) -> KernelOp:
     }
     if f.mask:
         args["mask"] = Tile((f.mask, f.length, f.keys), "i1", "gm")
+    if f.edges:
+        columns = 2 * f.step + f.queries
+        args["limits"] = Tile((len(f.edges), f.queries, columns), "f16", "gm")
     if f.rows:
         args["top"] = args["sum"] = Tile((*heads, ROW), "f32", "gm")
     args["y"] = Tile((*heads, f.dim), element, "gm")
@@ -120,22 +122,23 @@ class _Side:
         self.args = args
         self.scores, self.weights, self.parts = channels
         f = flash
-        extents = [f.batch, f.heads, f.group, f.length]
-        self.loop = ForOp.make(extents, [1, 1, 1, f.queries], ["b", "n", "g", "m"], over_cores=True)
-        self.b, self.n, self.g, self.m = (self.loop.origin(i) for i in range(4))
-        self.vm = self.loop.length(3)
+        dims = {"b": (f.batch, 1), "n": (f.heads, 1), "g": (f.group, 1), "m": (f.length, f.queries)}
+        # tiles with as many steps come one after the other, so that each core has its share
+        names = ["m", "b", "n", "g"] if f.edges else list(dims)
+        extents, steps = zip(*(dims[name] for name in names), strict=True)
+        self.loop = ForOp.make(extents, steps, names, over_cores=True)
+        self.b, self.n, self.g, self.m = (self.loop.origin(names.index(name)) for name in dims)
+        self.vm = self.loop.length(names.index("m"))
         self.body = self.loop.body
-        self.steps = -(-f.keys // f.step)
-        self.ahead = min(AHEAD, self.steps)
-        self.begun = self.ahead * f.step
+        self.spans = Spans(self.body, f, self.m, self.vm)
 
-    def over(self, first: int, end: int) -> tuple[Block, SSAValue, SSAValue] | None:
-        """A loop over the steps from one key to another, None when there are none."""
-        if first >= end:
+    def over(self, keys: Index) -> tuple[Block, SSAValue] | None:
+        """A loop over steps that have so many keys in all, None when there are none."""
+        if keys == 0:
             return None
-        loop = ForOp.make([end - first], [self.flash.step], ["j"], bases=[first])
+        loop = ForOp.make([keys], [self.flash.step], ["t"])
         self.body.add_op(loop)
-        return loop.body, loop.origin(0), loop.length(0)
+        return loop.body, loop.origin(0)
 
 
 class _Cube(_Side):
@@ -169,15 +172,23 @@ class _Cube(_Side):
         sizes: list[Index] = [self.vm, f.dim]
         body.add_op(CopyGmL1Op.build(self.args["q"], self.q1, offsets=at, sizes=sizes))
         body.add_op(LoadL0aOp.build(self.q1, self.q0, offsets=[0, 0], sizes=sizes))
-        keys = f.keys
-        if (found := self.over(0, min(self.begun, keys))) is not None:
-            self.score(*found)
-        if (found := self.over(self.begun, keys)) is not None:
-            inner, j, vj = found
-            self.score(inner, j, vj)
-            self.part(inner, later(inner, j, -self.begun), f.step)
-        if (found := self.over((self.steps - self.ahead) * f.step, keys)) is not None:
-            self.part(*found)
+        spans = self.spans
+        later = total(body, ((1, spans.first), (1, spans.rest)))
+        first = total(body, ((1, spans.first), (1, spans.begun)))
+        if (found := self.over(spans.begun)) is not None:
+            inner, t = found
+            j = spans.back(inner, spans.end, t)
+            self.score(inner, j, spans.length(inner, j))
+        if (found := self.over(spans.rest)) is not None:
+            inner, t = found
+            j = spans.back(inner, later, t)
+            self.score(inner, j, f.step)
+            before = total(inner, ((1, j),), spans.ahead * f.step)
+            self.part(inner, before, spans.length(inner, before))
+        if (found := self.over(spans.begun)) is not None:
+            inner, t = found
+            j = spans.back(inner, first, t)
+            self.part(inner, j, spans.length(inner, j))
 
     def buffers(self) -> None:
         """Those that all steps share."""
@@ -257,7 +268,7 @@ class _Vector(_Side):
         self.scores.begin(block)
         self.parts.begin(block)
         block.add_op(self.loop)
-        self.online = Online(self.body, self.flash, self.ahead)
+        self.online = Online(self.body, self.flash, self.spans.ahead)
         self.online.start()
         self.fill()
         inner, r, vr = self.half(self.body)
@@ -281,30 +292,50 @@ class _Vector(_Side):
 
     def fill(self) -> None:
         """All steps; the last one, where it has fewer keys, apart."""
-        f = self.flash
-        whole = f.keys // f.step * f.step
-        if (found := self.over(0, min(self.begun, whole))) is not None:
-            self.weigh(found[0], found[1], f.step)
-        if (found := self.over(self.begun, whole)) is not None:
-            self.weigh(found[0], found[1], f.step)
-            self.add(found[0])
-        if whole < f.keys:
-            self.weigh(self.body, whole, f.keys - whole)
-            if self.steps > self.ahead:
-                self.add(self.body)
-        found = self.over((self.steps - self.ahead) * f.step, f.keys)
+        f, spans = self.flash, self.spans
+        self.tail()
+        end = total(self.body, ((1, spans.first), (1, spans.rest), (1, spans.whole_begun)))
+        if (found := self.over(spans.whole_begun)) is not None:
+            inner, t = found
+            self.weigh(inner, self.place(inner, end, t), f.step, f.edges)
+        later = total(self.body, ((1, spans.first), (1, spans.rest)))
+        if (found := self.over(spans.rest)) is not None:
+            inner, t = found
+            lower = [] if f.first is None else [f.first]
+            self.weigh(inner, self.place(inner, later, t), f.step, lower)
+            self.add(inner)
+        found = self.over(spans.begun)
         assert found is not None
         self.add(found[0], turned=True)
 
-    def weigh(self, body: Block, j: Index, size: int) -> None:
-        """weights = exp(scores scale - top)"""
+    def place(self, body: Block, end: Index, t: Index) -> Index:
+        """Where a step begins, if that is asked for."""
+        asked = self.flash.mask or self.flash.edges
+        return self.spans.back(body, end, t) if asked else 0
+
+    def tail(self) -> None:
+        """The last step, where it has fewer keys."""
+        body, spans = self.body, self.spans
+        if spans.tail == 0:
+            return
+        if isinstance(spans.tail, SSAValue):
+            loop = ForOp.make([spans.tail], [spans.short], ["t"])
+            body.add_op(loop)
+            body = loop.body
+        self.weigh(body, spans.whole, spans.short, self.flash.edges)
+
+    def weigh(self, body: Block, j: Index, size: int, edges: Sequence[int] = ()) -> None:
+        """weights = exp(scores scale - top); some of the scores are beyond one of the edges."""
+        f = self.flash
         scores = self.scores.take(body, "MTE2", False)
         weights = self.weights.take(body, "MTE3", True)
         inner, r, vr = self.half(body)
         mask = self.args.get("mask")
-        first: Index = self.b if self.flash.mask > 1 else 0
+        first: Index = self.b if f.mask > 1 else 0
         at: list[Index] = [first, self.row(inner, r), j] if mask is not None else []
-        self.online.weigh(inner, Scores(scores, weights, r, vr, size, mask, at))
+        limits = [(f.edges.index(edge), self.spans.column(inner, j, edge)) for edge in edges]
+        step = Scores(scores, weights, r, vr, size, mask, at, self.args.get("limits"), limits)
+        self.online.weigh(inner, step)
         self.scores.give(body, "MTE2", False)
         self.weights.give(body, "MTE3", True)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from math import copysign, inf
 
 from xdsl.ir import Block, SSAValue
 
@@ -46,6 +47,7 @@ class Flash:
     """Heads [batch, heads, group, length, dim]; keys and values have no group.
 
     `mask` is the batch of a mask [mask, length, keys], 1 where it serves all, 0 without one.
+    Query i sees keys i + `first` to i + `last`, all before or behind where that is None.
     `rows` tells whether the largest score and the sum of each row are results, too.
     """
 
@@ -69,11 +71,23 @@ class Flash:
     """Buffers of the weights that vector cores store."""
     loads: int = 1
     """Buffers of the parts of the output that vector cores load."""
+    first: int | None = None
+    last: int | None = None
 
     @property
     def half(self) -> int:
         """Queries of a tile that a vector core takes."""
         return self.queries // 2
+
+    @property
+    def edges(self) -> list[int]:
+        """The last and the first key that query 0 sees, where there are such."""
+        return [edge for edge in (self.last, self.first) if edge is not None]
+
+    @property
+    def hidden(self) -> float:
+        """A score beyond an edge, before the scale: its weight is 0 whatever the largest is."""
+        return -copysign(inf, self.scale)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +95,7 @@ class Scores:
     """A step of scores: where they are and the weights go, rows `r` on, `vr` of them, its keys.
 
     `mask` and `at`: a tile that tells which are hidden, and the place in it; None without one.
+    `limits` and `crossed`: the limits of scores by edges, and those that count with their columns.
     """
 
     scores: SSAValue
@@ -90,6 +105,8 @@ class Scores:
     size: int
     mask: SSAValue | None = None
     at: Sequence[Index] = ()
+    limits: SSAValue | None = None
+    crossed: Sequence[tuple[int, Index]] = ()
 
 
 def cuts(size: int, width: int) -> list[tuple[int, int]]:
@@ -131,6 +148,9 @@ class Online:
         self.factors = self.tiles(late + 1, 1, "f32", "factor")
         if flash.rows:
             (self.row,) = self.tiles(1, ROW, "f32", "row")
+        if flash.edges:
+            count = len(flash.edges) * len(self.x)
+            self.limits = self.tiles(count, width, "f16", "limit")
         if flash.mask:
             self.hidden = self.tiles(len(self.x), width, "i1", "hidden")
             (self.number,) = self.tiles(1, width, "f16", "number")
@@ -170,6 +190,7 @@ class Online:
             body.add_op(CopyGmUbOp.build(step.scores, self.x[i], offsets=offsets, sizes=sizes))
             if step.mask is not None:
                 self.hide(body, step, i)
+            self.confine(body, step, i)
         self.largest(body, step)
         for i, (at, count) in enumerate(parts):
             sizes = [step.vr, count]
@@ -199,6 +220,22 @@ class Online:
         body.add_op(VcmpsOp.build(self.number, self.bits, sizes=sizes, kind="eq", value=0.0))
         body.add_op(VscalarOp.build(x, x, sizes=sizes, kind="muls", value=self.flash.scale))
         body.add_op(VselsOp.build(self.bits, x, x, sizes=sizes, value=LEAST))
+
+    def confine(self, body: Block, step: Scores, i: int) -> None:
+        """The scores of part `i`, those beyond an edge hidden."""
+        if step.limits is None:
+            return
+        at, count = cuts(step.size, self.width)[i]
+        sizes: list[Index] = [step.vr, count]
+        tiles = self.limits[i :: len(self.x)]
+        used = list(zip(step.crossed, tiles, strict=False))
+        for (edge, column), limit in used:
+            offsets: list[Index] = [edge, step.r, later(body, column, at)]
+            body.add_op(CopyGmUbOp.build(step.limits, limit, offsets=offsets, sizes=sizes))
+        kind, x = "min" if self.flash.hidden < 0 else "max", self.x[i]
+        for _, limit in used:
+            body.add_op(VcastOp.build(limit, self.wide, sizes=sizes))
+            body.add_op(VbinaryOp.build(x, self.wide, x, sizes=sizes, kind=kind))
 
     def largest(self, body: Block, step: Scores) -> None:
         """top = the largest score with those of a step; the factor of what was before."""

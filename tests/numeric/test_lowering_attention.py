@@ -68,6 +68,12 @@ def reference(q, k, v, mask, scale=0.125):
     return p / np.where(total == 0, 1, total) @ v, top, total
 
 
+def sparse(text, mode, more):
+    """The same graph with a sparse mode and numbers of tokens."""
+    attrs = "".join(f", {name} = {value} : i64" for name, value in more.items())
+    return text.replace("sparse_mode = 1 : i64", f"sparse_mode = {mode} : i64{attrs}")
+
+
 def attend(q, k, v, mask=None, rows=False, chip=CHIP, scale=0.125, checked=False):
     given = dict(zip("qkv", (q, k, v), strict=True)) | ({} if mask is None else {"m": mask})
     lowered = lower(parse_module(text_of(q, k, v, mask, rows, scale)), chip)
@@ -271,3 +277,100 @@ def test_an_attention_without_a_name_counts_as_timed(element):
     report = aicore.estimate(lower(parse_module(text), CHIP), CHIP)
     assert report.timed == 1
     assert not report.calls
+
+
+def by_place(queries, keys, mode, pre=0, after=0):
+    """What a sparse mode hides, as the op's documentation has it."""
+    i, j, apart = np.arange(queries)[:, None], np.arange(keys), keys - queries
+    if mode == 4:
+        return ((j < i + apart - pre) | (j > i + apart + after))[None]
+    return (j > i + (apart if mode == 3 else 0))[None]
+
+
+EVER = 1 << 30
+WINDOWS = [
+    # queries' shape, keys, key heads, mode, tokens before and after: one tile, tails, group
+    ((1, 1, 128, 64), 128, 1, 2, 0, 0),
+    ((1, 2, 300, 64), 300, 1, 2, 0, 0),
+    ((2, 4, 520, 128), 520, 2, 3, 0, 0),
+    ((1, 1, 1024, 96), 1024, 1, 2, 0, 0),
+    # more keys than queries, more queries than keys (some see nothing), few queries
+    ((1, 1, 600, 64), 1300, 1, 3, 0, 0),
+    ((1, 1, 1300, 64), 600, 1, 3, 0, 0),
+    ((1, 1, 1300, 64), 600, 1, 2, 0, 0),
+    ((1, 2, 7, 16), 900, 1, 3, 0, 0),
+    # bands: narrow, wide, past its diagonal, open above, open below, beyond the last key
+    ((1, 1, 1500, 16), 1500, 1, 4, 100, 0),
+    ((1, 1, 700, 16), 700, 1, 4, 300, 200),
+    ((1, 1, 500, 16), 950, 1, 4, 350, -50),
+    ((1, 1, 950, 16), 500, 1, 4, 50, EVER),
+    ((1, 1, 500, 16), 500, 1, 4, EVER, 70),
+    ((1, 1, 900, 16), 500, 1, 4, -40, 1000),
+]
+
+
+def windowed(case, dtype=F16, scale=0.125, chip=CHIP, checked=False):
+    """Largest scores, sums, result and report of a case; its reference."""
+    shape, keys, kv, mode, pre, after = case
+    q, k, v = qkv(shape, keys, kv, dtype)
+    tokens = {"pre_tockens": pre, "next_tockens": after}
+    text = sparse(text_of(q, k, v, None, True, scale), mode, tokens)
+    lowered = lower(parse_module(text), chip)
+    check(lowered, target(chip))
+    got, report = aicore.run(lowered, {"q": q, "k": k, "v": v}, chip, checked=checked)
+    mask = by_place(shape[2], keys, mode, pre, after)
+    return got, report, reference(q, k, v, mask, scale)
+
+
+@pytest.mark.parametrize("checked", [False, True])
+@pytest.mark.parametrize("case", WINDOWS)
+def test_what_a_query_sees_by_its_place(case, checked):
+    """No mask is made, and rows that see nothing are 0."""
+    (top, total, y), report, (want, largest, sums) = windowed(case, checked=checked)
+    assert [kernel.core for kernel in report.kernels] == ["mix"]
+    assert np.abs(y.astype(np.float64) - want).max() < 2e-3
+    seen = np.isfinite(largest)
+    np.testing.assert_allclose(top[..., :1][seen], largest[seen], rtol=2e-3, atol=1e-4)
+    assert (top[..., :1][~seen] == np.finfo(F32).min).all()
+    np.testing.assert_allclose(total[..., :1], sums, rtol=2e-3)
+
+
+@pytest.mark.parametrize("scale", [-0.25, 3.0])
+def test_edges_with_scales_of_either_sign(scale):
+    (_, _, y), _, (want, _, _) = windowed(WINDOWS[1], BF16, scale)
+    assert np.abs(y.astype(np.float64) - want).max() < 1.6e-2
+
+
+@pytest.mark.parametrize("case", [WINDOWS[2], WINDOWS[9]])
+def test_edges_on_arch_3510(case):
+    (_, _, y), _, (want, _, _) = windowed(case, chip="Ascend950PR_958x", checked=True)
+    assert np.abs(y.astype(np.float64) - want).max() < 2e-3
+
+
+def test_a_window_that_hides_nothing_is_none():
+    """One query that sees all keys before it: the kernel has no limits of scores."""
+    for mode, keys in ((3, 900), (4, 900)):
+        text = sparse(text_of(*qkv((1, 2, 1, 16), keys, 1, F16), None, False), mode, {})
+        assert "limits" not in module_text(lower(parse_module(text), CHIP))
+
+
+def test_windows_that_no_kernel_takes_become_masks():
+    """No scale, and a band in which no query sees a key."""
+    shape = (1, 1, 40, 16)
+    for mode, tokens, scale in ((2, (0, 0), 0.0), (4, (-5, 2), 0.125)):
+        (_, _, y), report, (want, _, _) = windowed((shape, 60, 1, mode, *tokens), scale=scale)
+        assert [kernel.core for kernel in report.kernels] == ["mix"]
+        assert np.abs(y.astype(np.float64) - want).max() < 2e-3
+
+
+@pytest.mark.parametrize(("dim", "most"), [(64, 0.6), (128, 0.76)])
+def test_causal_attention_leaves_out_what_is_hidden(dim, most):
+    """The work of the vector units is little more than half; no core has much more than others."""
+
+    def timed(mode):
+        shape = (1, 24, 4096, dim)
+        text = text_of(*(np.empty(shape, F16) for _ in "qkv"), None, False)
+        lowered = lower(parse_module(sparse(text, mode, {})), CHIP)
+        return aicore.estimate(lowered, CHIP).kernels[0]
+
+    assert timed(2).us < most * timed(1).us

@@ -8,6 +8,7 @@ from xdsl.ir import Dialect
 from ge_xdsl.dialects.aicore.cross import (
     AffineOp,
     BlockIdxOp,
+    BoundOp,
     CrossSetOp,
     CrossWaitOp,
     SubBlockIdxOp,
@@ -86,6 +87,7 @@ AICORE = Dialect(
         BlockIdxOp,
         SubBlockIdxOp,
         AffineOp,
+        BoundOp,
         CopyGmL1Op,
         CopyGmUbOp,
         CopyUbGmOp,

@@ -362,6 +362,72 @@ class AffineOp(Operation, Located):
         return cls.make([(n, parser.resolve_operand(v, INDEX)) for n, v in terms], constant)
 
 
+class BoundOp(Operation, Located):
+    """An index in whole steps and within bounds: the largest multiple of `by` not above it, then
+    at least `low` and at most `high`.
+
+    %end = aicore.bound %last by 256 in [256, 4096] : index
+
+    Loops whose extent it is have no iteration where it is 0. C1: of an index. C2: steps of at
+    least 1. C3: bounds in order, from 0 on.
+    """
+
+    name = "aicore.bound"
+    traits = traits_def()
+
+    @property
+    def by(self) -> int:
+        """What it is a multiple of, unless a bound is taken."""
+        return integer_of(self, "by")
+
+    @property
+    def low(self) -> int:
+        """The least that it is."""
+        return integer_of(self, "low")
+
+    @property
+    def high(self) -> int:
+        """The most that it is."""
+        return integer_of(self, "high")
+
+    def of(self, value: int) -> int:
+        """The result for a number."""
+        return min(max(value // self.by * self.by, self.low), self.high)
+
+    @classmethod
+    def make(cls, value: SSAValue, by: int, low: int, high: int) -> Self:
+        numbers = {"by": by, "low": low, "high": high}
+        properties: dict[str, Attribute] = {key: integer(n) for key, n in numbers.items()}
+        return cls.create(operands=[value], result_types=[INDEX], properties=properties)
+
+    def verify_(self) -> None:
+        if [v.type for v in (*self.operands, *self.results)] != [INDEX, INDEX]:  # C1
+            raise VerifyException("is not of an index, expected one and an index result")
+        if self.by < 1:  # C2
+            raise VerifyException(f"is by {self.by}, expected at least 1")
+        if not 0 <= self.low <= self.high:  # C3
+            raise VerifyException(f"is in [{self.low}, {self.high}], expected bounds in order")
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(" ")
+        printer.print_ssa_value(self.operands[0])
+        by = f" by {self.by}" if self.by != 1 else ""
+        printer.print_string(f"{by} in [{self.low}, {self.high}] : index")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> Self:
+        operand = parser.parse_unresolved_operand()
+        by = parser.parse_integer() if parser.parse_optional_keyword("by") else 1
+        parser.parse_keyword("in")
+        square = parser.Delimiter.SQUARE
+        bounds = parser.parse_comma_separated_list(square, parser.parse_integer)
+        if len(bounds) != 2:
+            parser.raise_error(f"has {len(bounds)} bounds, expected two")
+        parser.parse_punctuation(":")
+        parser.parse_type()
+        return cls.make(parser.resolve_operand(operand, INDEX), by, *bounds)
+
+
 def section_of(op: Operation) -> SectionOp | None:
     """The section of a mixed kernel that an op stands in."""
     parent = op.parent_op()

@@ -19,6 +19,7 @@ from ge_xdsl.dialects.aicore.cross import (
     CROSS_COUNT,
     AffineOp,
     BlockIdxOp,
+    BoundOp,
     CrossFlag,
     CrossSetOp,
     SubBlockIdxOp,
@@ -168,6 +169,9 @@ class _Core:
             if all(value is not None for _, value in known):
                 total = sum(factor * (value or 0) for factor, value in known)
                 self.values[op.results[0]] = op.constant + total
+        elif isinstance(op, BoundOp):
+            if (value := self.values.get(op.operands[0])) is not None:
+                self.values[op.results[0]] = op.of(value)
         elif isinstance(op, BlockIdxOp):
             self.values[op.results[0]] = 0
         elif isinstance(op, SubBlockIdxOp):
@@ -185,7 +189,8 @@ class _Core:
 
     def loop(self, op: ForOp) -> Generator[Condition]:
         """The iterations of this core."""
-        extents = [self.number(value) or 1 for value in op.extents]
+        known = [self.number(value) for value in op.extents]
+        extents = [1 if value is None else value for value in known]
         bases = [self.number(value) or 0 for value in op.bases]
         counts = [-(-extent // step) for extent, step in zip(extents, op.steps, strict=True)]
         tiles = list(tile_order(counts, op.strip))

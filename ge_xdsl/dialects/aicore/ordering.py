@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
+from ge_xdsl.dialects.aicore.cross import BoundOp
 from ge_xdsl.dialects.aicore.cross_ordering import check_cross_order
-from ge_xdsl.dialects.aicore.op import Instruction
+from ge_xdsl.dialects.aicore.op import Index, Instruction
 from ge_xdsl.dialects.aicore.structure import AllocOp, ForOp, KernelOp, bodies_of
 from ge_xdsl.dialects.aicore.sync import ALL, PipeBarrierOp, SetFlagOp, WaitFlagOp
 from ge_xdsl.dialects.aicore.types import ALIGNMENT, PIPES, padded, tile_of
@@ -300,9 +301,7 @@ def trips(kernel: KernelOp) -> dict[ForOp, tuple[int, int]]:
             continue
         least, most = 1, 1
         for i, (extent, step) in enumerate(zip(op.extents, op.steps, strict=True)):
-            low, high = (
-                (extent, extent) if isinstance(extent, int) else lengths.get(extent, (1, MANY))
-            )
+            low, high = _range(extent, lengths)
             least *= -(-low // step)
             most *= -(-high // step)
             last = (low - 1) % step + 1 if low == high else 1
@@ -310,6 +309,15 @@ def trips(kernel: KernelOp) -> dict[ForOp, tuple[int, int]]:
             lengths[op.length(i)] = (last if not whole else step, min(step, high))
         found[op] = (1, MANY) if op.over_cores or op.over_subcores else (least, most)
     return found
+
+
+def _range(extent: Index, lengths: Mapping[SSAValue, tuple[int, int]]) -> tuple[int, int]:
+    """The least and the most that an extent can be."""
+    if isinstance(extent, int):
+        return extent, extent
+    if isinstance(extent.owner, BoundOp):
+        return extent.owner.low, extent.owner.high
+    return lengths.get(extent, (1, MANY))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
@@ -36,6 +36,8 @@ class _Attention:
     mask: SSAValue | None = None
     shift: SSAValue | None = None
     shift_first: bool = False
+    window: Window | None = None
+    """Of mode 2 to 4 without a mask, for the keys that a query sees by its place."""
 
 
 def to_heads(build: Builder, x: SSAValue, layout: str, heads: int) -> SSAValue:
@@ -104,6 +106,19 @@ def hiding(
     return build("LogicalOr", seen, fixed)
 
 
+def _sparse(window: Window | None) -> dict[str, Any]:
+    """The attributes for what a query sees by its place, or for what a mask says."""
+    if window is None:
+        return {"sparse_mode": 1}
+    tokens = {"pre_tockens": window.before, "next_tockens": window.after}
+    return {"sparse_mode": window.mode, **tokens}
+
+
+def by_place(window: Window, found: _Attention) -> bool:
+    """Whether one kernel may go by the places of queries and keys alone, without a mask."""
+    return window.mode > 1 and found.shift is None
+
+
 def over_heads(build: Builder, found: _Attention) -> list[SSAValue]:
     """FlashAttentionScore of heads: the largest scores, the sums, an empty tensor, the result."""
     slots: list[SSAValue | None] = [None] * 3
@@ -115,8 +130,8 @@ def over_heads(build: Builder, found: _Attention) -> list[SSAValue]:
         head_num=build.shape(found.q)[1],
         input_layout="BNSD",
         scale_value=found.scale,
-        sparse_mode=1,
         pse_type=1 if found.shift_first else 0,
+        **_sparse(found.window),
     )
 
 
@@ -142,8 +157,12 @@ def flash_attention(build: Builder, op: GeOp) -> list[SSAValue]:
     k, v = (to_heads(build, x, layout, kv) for x in (key, value))
     sizes = (build.shape(q)[0], build.shape(q)[2], build.shape(k)[2])
     window = Window(mode, op.get_attr("pre_tockens"), op.get_attr("next_tockens"))
-    hide = hiding(build, window, mask, (None, None), sizes)
-    rows = over_heads(build, _Attention(q, k, v, scale, hide, shift, first))
+    found = _Attention(q, k, v, scale, shift=shift, shift_first=first)
+    if layout != "BNSD" and by_place(window, found):
+        found = replace(found, window=window)
+    else:
+        found = replace(found, mask=hiding(build, window, mask, (None, None), sizes))
+    rows = over_heads(build, found)
     return [*rows[:3], from_heads(build, rows[3], layout)]
 
 
@@ -234,9 +253,13 @@ def inference(build: Builder, op: GeOp) -> list[SSAValue]:
     slots += [build.slot("actual_seq_lengths_kv")] if not incremental else [None]
     lengths = [None if s is None else build.known(s, "lengths") for s in slots]
     lengths = lengths[::-1] if incremental else lengths
-    hide = hiding(build, window, build.slot("atten_mask"), lengths, sizes)
     scale = op.get_attr("scale_value" if "scale_value" in names else "scale")
-    found = _Attention(q, k, v, scale, hide, build.slot("pse_shift"))
+    found = _Attention(q, k, v, scale, shift=build.slot("pse_shift"))
+    if by_place(window, found) and lengths == [None, None]:
+        found = replace(found, window=window)
+    else:
+        hide = hiding(build, window, build.slot("atten_mask"), lengths, sizes)
+        found = replace(found, mask=hide)
     out = from_heads(build, over_heads(build, found)[3], out_layout)
     rest = [_nothing(build, r) for r in op.results[1:]]
     return [build.like(out, op.results[0]), *rest]

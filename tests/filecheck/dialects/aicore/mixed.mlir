@@ -92,6 +92,10 @@ aicore.kernel @indices(%x : !aicore.tile<4x64xf16, gm>) writes (%y : !aicore.til
     %h = aicore.sub_block_idx : index
     // CHECK-NEXT: %r = aicore.affine 2 * %b + %h + 3 : index
     %r = aicore.affine 2 * %b + %h + 3 : index
+    // CHECK-NEXT: %e = aicore.bound %r by 16 in [0, 64] : index
+    %e = aicore.bound %r by 16 in [0, 64] : index
+    // CHECK-NEXT: %f = aicore.bound %r in [2, 5] : index
+    %f = aicore.bound %r in [2, 5] : index
     // CHECK-NEXT: aicore.cross_set MTE3, 1 of 2 mode 1
     aicore.cross_set MTE3, 1 of 2 mode 1
     aicore.cross_wait MTE2, 1 of 2 mode 1

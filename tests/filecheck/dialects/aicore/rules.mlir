@@ -1295,6 +1295,32 @@ aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
 
 // -----
 
+// RULE aicore.bound C1
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  // expected-error @+1 {{is not of an index, expected one and an index result}}
+  %b = "aicore.bound"(%y) <{by = 1 : i64, low = 0 : i64, high = 2 : i64}> : (!aicore.tile<64x64xf16, gm>) -> index
+}
+
+// -----
+
+// RULE aicore.bound C2
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  %z = aicore.affine 0 : index
+  // expected-error @+1 {{is by 0, expected at least 1}}
+  %b = aicore.bound %z by 0 in [0, 2] : index
+}
+
+// -----
+
+// RULE aicore.bound C3
+aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
+  %z = aicore.affine 0 : index
+  // expected-error @+1 {{is in [16, 8], expected bounds in order}}
+  %b = aicore.bound %z by 8 in [16, 8] : index
+}
+
+// -----
+
 // RULE aicore.sub_block_idx C1
 aicore.kernel @k() writes (%y : !aicore.tile<64x64xf16, gm>) on vector * 1 {
   // expected-error @+1 {{tells vector cores apart, expected it in a vector section}}
