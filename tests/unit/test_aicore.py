@@ -190,7 +190,7 @@ STRUCTURE = [
     ("alloc buffers 2 ", "alloc buffers 5 ", "has 5 buffers, expected 1 to 4"),
     ("16x64xf16, ub>", "16x64xf16, gm>", "allocates in gm, expected a memory space of the"),
     ("in [64] by [16]", "in [64] by [0]", "extent or step is 0, expected at least 1"),
-    ("in [64] by [16]", "in [64, 64] by [16]", "has 2 extents and 1 steps, expected as many"),
+    ("in [64] by [16]", "in [64, 64] by [16]", "1 steps, expected as many, at least one each"),
     ("in [64] by [16]", "in [64, 64] by [16, 16]", "body has 2 arguments, expected 4"),
     ("over cores {", "over cores strips of 2 {", "goes by strips, expected two dimensions over c"),
     ("on vector * 2", "on tensor * 2", "core kind is 'tensor', expected cube, vector or mix"),
