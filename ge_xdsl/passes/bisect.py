@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.names import describe_value
 from ge_xdsl.dialects.ge.op import CONSTANT_TYPES, GeOp
-from ge_xdsl.errors import CompileError
+from ge_xdsl.errors import CompileError, Location
 from ge_xdsl.passes import registry
 from ge_xdsl.passes.extract import extract
 from ge_xdsl.passes.ge_custom_passes import GeCustomPassesPass
@@ -50,8 +50,8 @@ class Fault:
     text: str
     is_failure: bool = False
     """Whether the pass failed, and did not change numbers."""
-    place: str = ""
-    """Where in the pass it failed, as the end of a sentence."""
+    place: Location | None = None
+    """Where in the pass it failed."""
 
     def resembles(self, other: Fault | None) -> bool:
         """Whether a smaller graph shows the same fault, names aside."""
@@ -73,11 +73,12 @@ class Finding:
     def lines(self, file: str) -> list[str]:
         """The finding for people, with the name of the file that has the reduced graph."""
         label = "error" if self.fault.is_failure else "max error"
+        at = f", at {self.fault.place}" if self.fault.place else ""
         return [
             f"pass: {self.pass_name}",
             f"rule: {self.rule or 'unknown, no rewrite of the pass was told apart'}",
             f"site: {self.site}",
-            f"{label}: {self.fault.text}{self.fault.place}",
+            f"{label}: {self.fault.text}{at}",
             f"file: {file}",
         ]
 
@@ -159,8 +160,7 @@ class Bisection:
         except NotChecked as error:
             reason, found = str(error), None
         except CompileError as error:
-            place = f", at {error.location}" if error.location else ""
-            return Fault(error.subject, error.message, True, place)
+            return Fault(error.subject, error.message, True, error.location)
         for failure in catcher.failures:
             return Fault(failure.site, f"{failure.difference} on {failure.sample}")
         if found is not None:

@@ -50,7 +50,8 @@ class _Step:
         attr = self.root.attributes.get(NAME)
         name = attr.data if isinstance(attr, StringAttr) else ""
         if len(name) > SHOWN_NAME:
-            name = f"{name[: SHOWN_NAME - 3]}..."
+            half = SHOWN_NAME // 2
+            name = f"{name[: half - 3]}...{name[-half:]}"  # new nodes differ at the end
         op_type = type_text(type(self.root))
         return f"{op_type} '{name}'" if name else op_type
 

@@ -106,7 +106,8 @@ def turns_of(kind: str, sizes: list[int]) -> int:
         return 1
     if kind == RANDOM:
         return -(-_DRAWN // min(filled))
-    return max(min(TURNS, -(-_LONGEST // min(filled))), 1 + (kind == LARGE))
+    wanted = _LONGEST if kind != EDGES or len(filled) == 1 else _LONGEST**2  # pairs of values
+    return max(min(TURNS, -(-wanted // min(filled))), 1 + (kind == LARGE))
 
 
 def adds(kind: str, dtypes: Collection[DataType]) -> bool:

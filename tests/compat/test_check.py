@@ -71,13 +71,13 @@ FINDINGS = {
         rule("Grows", "return Relu(i[0])", "return Relu(Relu(i[0]))"),
         1,
         [
-            "pass.py:9: error: Grows: fails (as it is, f32, shapes [4, 4]): *; "
-            "see Grows.counterexample.mlir",
             "pass.py:11: error: Grows: replacement of 'find' contains its own pattern, expected "
             "one "
             "that it does not match",
             "pass.py:11: warning: Grows: pattern 'find' never fired on * graphs, it fails, "
             "expected it to",
+            "pass.py:15: error: Grows: fails (as it is, f32, shapes [4, 4]): *; "
+            "see Grows.counterexample.mlir",
         ],
     ),
     "its own pattern, but for a requirement": (
@@ -110,25 +110,25 @@ FINDINGS = {
         rule("Two", "return Relu(i[0])", "return [Relu(i[0]), Exp(i[0])]"),
         1,
         [
-            "pass.py:9: error: Two: fails *Replacement output size: 2 not equal with Boundary "
-            "output "
-            "size: 1, expected a rewrite; see Two.counterexample.mlir",
             "pass.py:11: error: Two: replacement of 'find' has 2 outputs, expected 1, as the "
             "pattern "
             "has",
             "pass.py:11: error: Two: replacement of 'find' contains its own pattern, *",
             "pass.py:11: warning: Two: pattern 'find' never fired *",
+            "pass.py:15: error: Two: fails *Replacement output size: 2 not equal with Boundary "
+            "output "
+            "size: 1, expected a rewrite; see Two.counterexample.mlir",
         ],
     ),
     "number of inputs": (
         rule("Drops", "return Add(Neg(i[0]), i[1])", "return Sub(i[0], i[0])"),
         1,
         [
-            "pass.py:9: error: Drops: fails *Replacement input size: 1 not equal *",
             "pass.py:11: error: Drops: replacement of 'find' has 1 input, expected 2, as the "
             "pattern "
             "has",
             "pass.py:11: warning: Drops: pattern 'find' never fired *",
+            "pass.py:15: error: Drops: fails *Replacement input size: 1 not equal *",
         ],
     ),
     "unused input and node": (
@@ -172,12 +172,33 @@ FINDINGS = {
         RELUS + "\n    def meet_requirements(self, match):\n        return match.nothing\n",
         0,
         [
-            "pass.py:9: warning: Relus: meet_requirements raised AttributeError: *, taken as "
-            "False, "
-            "expected no warning",
             "pass.py:11: warning: Relus: pattern 'find' never fired on * graphs, meet_requirements "
             "raised *, expected it to",
+            "pass.py:21: warning: Relus: meet_requirements raised AttributeError: *, taken as "
+            "False, "
+            "expected no warning",
         ],
+    ),
+    "patterns that raise": (
+        rule("Typo", "return Reluu(i[0])", "return Relu(i[0])"),
+        1,
+        [
+            "pass.py:13: error: Typo: patterns raised NameError: name 'Reluu' is not defined, did "
+            "you mean 'Relu'?, taken as no pattern, expected a pattern that can match",
+        ],
+    ),
+    "a replacement that raises": (
+        rule("Fails", "return Relu(Relu(i[0]))", "return {}['x']"),
+        1,
+        [
+            "pass.py:11: warning: Fails: pattern 'find' never fired *",
+            "pass.py:17: error: Fails: fails *raised KeyError: 'x', expected a rewrite; see *",
+        ],
+    ),
+    "a name of two lines": (
+        RELUS.replace('"Relus"', '"Re\\nlus"').replace("Relu(i[0])", "Reluu(i[0])"),
+        1,
+        ["pass.py:*: error: Re lus: *"],
     ),
     "a graph by hand": (
         '@register_fusion_pass(name="Hand", stage=LATE)\nclass Hand(FusionBasePass):\n'
@@ -280,6 +301,16 @@ FINDINGS |= {
         + rule("Cut", "return Relu(Slice(*i[:3]))", "return Slice(Abs(i[0]), *i[1:3])"),
         1,
         ["pass.py:10: error: Cut: changes the result (integers are constants, f32, shapes *"],
+    ),
+    "an op type with a slip": (
+        '@register_decompose_pass(name="Split", stage=EARLY, op_types=["Reluu"])\n'
+        "class Split(DecomposePass):\n    def replacement(self, node):\n        return None\n",
+        1,
+        [
+            "pass.py:9: error: Split: op type Reluu is no known op, expected a GE op type, did you "
+            "mean 'Relu'?",
+            "pass.py:9: warning: Split: no node of type Reluu was replaced, *",
+        ],
     ),
     "nothing to compare": (
         "from ge.es.all import Bernoulli\n"

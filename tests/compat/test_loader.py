@@ -135,6 +135,17 @@ BROKEN = [
         "no attribute 'PaternFusionPass', did you mean 'PatternFusionPass'",
     ),
     (
+        "import ge.passes\nge.passes.PassStage.AFTER_INFER\n",
+        2,
+        r"PassStage has no member 'AFTER_INFER', did you mean 'AFTER_INFER_SHAPE'\?",
+    ),
+    (
+        "from ge.es.all import Relu\ndef f():\n    Reluu(1)\nf()\n",
+        3,
+        r"NameError: name 'Reluu' is not defined, did you mean 'Relu'\?",
+    ),
+    ("raise ValueError(object())\n", 1, "raised ValueError: <object object>$"),
+    (
         PASS.format(name="P").replace("PassStage.BEFORE_INFER_SHAPE", "'Before'"),
         4,
         "stage of pass 'P' is 'Before', expected one of PassStage.BEFORE_INFER_SHAPE, ",

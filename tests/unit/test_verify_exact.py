@@ -155,7 +155,9 @@ def test_few_elements_see_all_edge_values() -> None:
         turns = turns_of(kind, [1])
         values = {str(float(sample(scalar, kind, 5, SIZES[0], turn))) for turn in range(turns)}
         assert len(values) >= 7
-    assert turns_of(EDGES, [4, 100]) == 3
+    assert turns_of(EDGES, [4]) == 3
+    assert turns_of(EDGES, [4, 100]) == 8  # more pairs of values than are tried
+    assert turns_of(EDGES, [100, 100]) == 2
     assert turns_of(EDGES, [4, 100_000]) == turns_of(EDGES, [0]) == turns_of(RANDOM, [16]) == 1
     assert turns_of(RANDOM, [1]) == turns_of(RANDOM, [100, 1]) == 16
 

@@ -182,3 +182,17 @@ def test_where_two_sides_part() -> None:
     assert meeting([y], [n]) == [x, a]
     assert meeting([y], [a]) == [x, a]
     assert w in Cone([y, n], 1, [x, a]).leaves
+
+
+def test_pairs_of_integers_that_overflow() -> None:
+    text = """func.func @main(%x: tensor<4x4xi32>, %z: tensor<4x4xi32>) -> tensor<4x4xi32> {
+  %a = ge.Minimum(%x, %z) : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+  %b = ge.Maximum(%x, %z) : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+  %y = ge.Sub(%b, %a) : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi32>
+  func.return %y : tensor<4x4xi32>
+}
+"""
+    func = main_function(parse_module(text, "g.mlir"))
+    old = "x z\n a = Minimum(x, z)\n b = Maximum(x, z)\n y = Sub(b, a)\n return y"
+    new = "x z\n d = Sub(x, z)\n y = Abs(d)\n return y"
+    assert outcome(checked(func, old, new)) == "edge values"

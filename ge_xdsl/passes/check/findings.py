@@ -33,7 +33,7 @@ class Finding:
     def line(self) -> str:
         """`file:line: warning|error: <pass>: <what>, <what was expected>`."""
         place = f"{place_text(self.location)}: " if self.location else ""
-        return f"{place}{self.severity}: {self.pass_name}: {one_line(self.text)}"
+        return f"{place}{self.severity}: {one_line(self.pass_name)}: {one_line(self.text)}"
 
 
 def place_text(location: Location) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -10,13 +11,15 @@ from xdsl.dialects.func import FuncOp
 
 from ge_xdsl.dialects.ge.graph import ge_ops
 from ge_xdsl.dialects.ge.names import describe
-from ge_xdsl.errors import CompileError, counted
+from ge_xdsl.errors import CompileError, Location, counted
 from ge_xdsl.passes.check.findings import Finding, Severity
 from ge_xdsl.passes.check.graphs import own_match, own_module
 from ge_xdsl.passes.registry import Contents, UserPass
 from ge_xdsl.pattern.access import operands_of
 from ge_xdsl.pattern.compile import CompiledPattern
 from ge_xdsl.pattern.pattern_rule import PatternRule
+
+_PLACED = re.compile(r"warning: (.+?):(\d+):\d+: ")
 
 
 @dataclass(frozen=True)
@@ -36,6 +39,15 @@ class Opened:
         place = self.contents.places.get(rule.name) if rule is not None else None
         return Finding(severity, self.name, text, place or self.user_pass.location)
 
+    def told(self, severity: Severity, message: str, expected: str) -> Finding:
+        """A finding for a warning of the run, at the line of the pass that it names."""
+        start, _, text = message.partition(f"pass '{self.name}': ")
+        place = _PLACED.fullmatch(start)
+        found = Location(place[1], int(place[2]), 1) if place else self.user_pass.location
+        what = text or message
+        ending = "" if ", expected " in what else f", expected {expected}"
+        return Finding(severity, self.name, what + ending, found)
+
     def short(self, rule: PatternRule) -> str:
         """How a finding names a rule: the method, where the name has it."""
         return rule_label(rule.name)
@@ -49,10 +61,8 @@ def rule_label(name: str) -> str:
 
 def lint(opened: Opened, fired: Mapping[str, int]) -> Iterator[Finding]:
     """Findings of one pass; `fired`: rule -> how many of its graphs it rewrote in a trial."""
-    marker = f"pass '{opened.name}': "
     for text in opened.warnings:
-        what = text.partition(marker)[2] or text
-        yield opened.finding("error", f"{what}, expected a pattern that can match")
+        yield opened.told("error", text, "a pattern that can match")
     for position, rule in enumerate(opened.contents.rules):
         yield from _unused(opened, rule)
         yield from _replacement(opened, rule, fired.get(rule.name, 0))

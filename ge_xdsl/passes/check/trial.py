@@ -10,7 +10,7 @@ from itertools import islice
 from xdsl.dialects.builtin import ModuleOp
 
 from ge_xdsl.dialects.ge.types import DataType
-from ge_xdsl.errors import counted
+from ge_xdsl.errors import counted, one_line
 from ge_xdsl.passes.bisect import Bisection, Fault, copied
 from ge_xdsl.passes.check.findings import Finding
 from ge_xdsl.passes.check.graphs import Sample, op_modules, own_module, samples_of
@@ -75,7 +75,7 @@ class Tally:
     def lines(self, name: str) -> list[str]:
         """The tally for people."""
         kinds = ", ".join(f"{count} {kind}" for kind, count in self.tried.items())
-        head = f"{name}: {counted(self.tried.total(), 'graph')} tried"
+        head = f"{one_line(name)}: {counted(self.tried.total(), 'graph')} tried"
         if kinds:
             variants = counted(len(self.variants), "variant")
             head += f" ({kinds}; {variants}, {counted(len(self.shapes), 'choice')} of shapes)"
@@ -136,13 +136,13 @@ class Trial:
         before = copied(work)
         search = Bisection(replace(self.session, messages=[]))
         fault, counts = self.run(work, search)
-        fired = sum(counts.values())
+        fired, by = sum(counts.values()), one_line(self.opened.name)
         if fault is not None:
             found = search.locate(self.opened.name, self.item, before, fault)
             self.wrong(Counterexample(found.reduced, found.fault, f"cut from {name}"))
-            return f"{name}: {self.opened.name} is wrong at {found.site}: {found.fault.text}"
+            return f"{name}: {by} is wrong at {found.site}: {found.fault.text}"
         checked = "the numbers agree" if search.checked else "not checked: "
-        return f"{name}: {self.opened.name} rewrote {fired}, {checked}" + "".join(search.unchecked)
+        return f"{name}: {by} rewrote {fired}, {checked}" + "".join(search.unchecked)
 
     def wrong(self, example: Counterexample) -> None:
         self.tally.wrong += 1
@@ -179,7 +179,8 @@ class Trial:
                     f"changes the result ({example.what}): {example.fault.site} "
                     f"{example.fault.text}, expected the same values{see}"
                 )
-            yield opened.finding("error", text)
+            place = example.fault.place or opened.user_pass.location
+            yield Finding("error", opened.name, text, place)
         for rule in opened.contents.rules:
             if not tally.fired[rule.name]:
                 why = self.why_never()
@@ -193,9 +194,9 @@ class Trial:
             why = f": {tally.unchecked.most_common(1)[0][0]}" if tally.unchecked else ""
             text = f"no rewrite was compared by numbers{why}"
             yield opened.finding("warning", f"{text}, expected one; try it on a model as well")
-        marker = f"pass '{opened.name}': "
-        for text in dict.fromkeys(m.partition(marker)[2] or m for m in tally.messages):
-            yield opened.finding("warning", f"{text}, expected no warning")
+        for text in dict.fromkeys(tally.messages):
+            if text not in opened.warnings:  # those are errors of their own
+                yield opened.told("warning", text, "no warning")
 
     def why_never(self) -> str:
         """The likeliest reason for a rule that never fired."""
