@@ -12,7 +12,15 @@ from math import isfinite, pi, sqrt
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.types import tensor_of
 from ge_xdsl.lowering.buffers import Program, Value
-from ge_xdsl.lowering.emitter import SCALAR_ONLY, Emitter, Operand, Recipe, cast_to, spread
+from ge_xdsl.lowering.emitter import (
+    SCALAR_ONLY,
+    UNSIGNED,
+    Emitter,
+    Operand,
+    Recipe,
+    cast_to,
+    spread,
+)
 from ge_xdsl.lowering.recipes_math import FLOATS, MATHS, NUMBERS, TESTS
 from ge_xdsl.lowering.tensors import element_of
 
@@ -248,11 +256,12 @@ def _cast(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
     (x,) = args
     assert isinstance(x, int)
     have = emit.program.values[x].element
-    if have in SCALAR_ONLY:
-        return Emitter(emit.program, have).one_by_one("ne", x, 0.0, "i1")
     if have == "i1":
         return x
-    x = cast_to(emit.program, x, "f16" if have == "f16" else "f32")
+    if have in UNSIGNED - {"ui8"}:
+        return Emitter(emit.program, have).one_by_one("ne", x, 0.0, "i1")
+    # no number but 0 is 0 in f32
+    x = cast_to(emit.program, x, "f16" if have in ("f16", "i8", "ui8") else "f32")
     return truth(
         emit.program, Emitter(emit.program, emit.program.values[x].element).compare("ne", x, 0.0)
     )

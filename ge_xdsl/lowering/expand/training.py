@@ -238,9 +238,7 @@ def shown(mask: Term, x: Term) -> Term:
     build, count = x.build, prod(x.shape)
     flat = build.reshape(mask.value, [build.count(mask.value)])
     bytes_ = build.reshape(build.slice(flat, 0, 0, count), x.shape)
-    # compared as half floats: no vector instruction makes truth values of bytes
-    number = Term(build, build.cast(bytes_, DataType.DT_FLOAT16))
-    return number.is_("NotEqual", 0.0)
+    return Term(build, build.cast(bytes_, DataType.DT_BOOL))
 
 
 def _kept(x: Term, mask: Term, keep_prob: float) -> Term:
