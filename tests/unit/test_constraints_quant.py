@@ -74,6 +74,7 @@ AscendWeightQuant | c2 | ; dst_type=3 | dst_type is 3, expected 2 (DT_INT8) or 2
 Quantize | c2 | ; dtype="torch.int8" | dtype is 'torch.int8', expected torch.qint8, torch.quint8, \
 torch.qint32, torch.float8_e5m2 or torch.float8_e4m3fn
 Quantize | c3 | scales: 2xf32 | scales is 2, expected one number or 3
+Quantize | c3_none | scales: 1x0xf32 | scales is 1x0, expected one number or 3
 Quantize | c3_axis | ; axis=2 | axis is 2, expected one in [-2, 2)
 Dequantize | c1 | x: 2x3xf32 | x is DT_FLOAT, expected an 8-bit or 32-bit integer
 Dequantize | c2 | min_range: i32 | min_range is DT_INT32, expected DT_FLOAT

@@ -381,6 +381,14 @@ CASES = {
         "ge.OneHot(<4xi32>, <3: i32>, <f32>, <f32>) {axis = -2}",
         "axis is -2, expected one in [-1, 1]",
     ),
+    "one_hot_c5": (
+        "ge.OneHot(<4xi32>, <0xi32>, <f32>, <f32>)",
+        "depth is 0, expected one element",
+    ),
+    "one_hot_c5_values": (
+        "ge.OneHot(<4xi32>, <3: i32>, <f32>, <2xf32>)",
+        "off_value is 2, expected one element",
+    ),
     "where_c1": ("ge.Where(<i1>)", "x is scalar, expected rank 1 or more"),
     "non_zero_c1": (
         "ge.NonZero(<4xi1>) {dtype = DT_FLOAT}",

@@ -153,7 +153,7 @@ class OneHotOp(GeOp):
 
     An x outside [0, depth) gives a row of off_value. axis = -1 is last. A negative depth is 0.
     C1: x is u8, i32 or i64. C2: on_value and off_value have one element type. C3: depth is i32 or
-    i64. C4: axis is in [-1, rank].
+    i64. C4: axis is in [-1, rank]. C5: depth, on_value and off_value are one number each.
     """
 
     name = "ge.OneHot"
@@ -169,6 +169,8 @@ class OneHotOp(GeOp):
         require(x, "x", _ONE_HOT_TYPES, "DT_UINT8, DT_INT32 or DT_INT64")  # C1
         one_element_type(on_value, off_value)  # C2
         check_index(depth, "depth")  # C3
+        for tensor, name in ((depth, "depth"), (on_value, "on_value"), (off_value, "off_value")):
+            check_scalar(tensor, name)  # C5
         if x.shape is None:
             return on_value.with_shape(None)
         axis = self._axis(len(x.shape))

@@ -342,7 +342,7 @@ class QuantizeOp(GeOp):
     def infer(self, x: Tensor, scales: Tensor, zero_points: Tensor | None) -> Tensor:
         check_floats(x=x, scales=scales)  # C1
         chosen(self.dtype, "dtype", tuple(_NAMES))  # C2
-        several = any(t is not None and (t.size() or 0) > 1 for t in (scales, zero_points))
+        several = any(t is not None and t.size() not in (None, 1) for t in (scales, zero_points))
         if x.shape is not None and several:
             normalize_axis(self.axis, len(x.shape))  # C3
             places(scales, "scales", x.shape, (self.axis,))  # C3
