@@ -2,17 +2,18 @@
 
 The kernel is run in program order, each loop for as many iterations as bring every buffer round
 again, and once more with the inner loops for one only (their flags may order what lies outside
-them, but not where they are short). Each pipe has a vector clock: how far it knows each other pipe
-to be complete. Two accesses of a buffer, one of them a write, by different pipes must be ordered by
-what the later one knows. A pipe runs its own instructions in order, but the DMA pipes overlap
-them: there a barrier must stand between. A flag must have been taken back, for certain, before it
-is set again.
+them, but not where they are short); loops that may have no iteration are left out in all ways. Each
+pipe has a vector clock: how far it knows each other pipe to be complete. Two accesses of a buffer,
+one of them a write, by different pipes must be ordered by what the later one knows. A pipe runs its
+own instructions in order, but the DMA pipes overlap them: there a barrier must stand between. A
+flag must have been taken back, for certain, before it is set again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 from xdsl.ir import Block, SSAValue
 
@@ -29,6 +30,8 @@ DMA_PIPES = frozenset({"MTE1", "MTE2", "MTE3"})
 Clock = dict[str, int]
 Stamp = tuple[str, int]
 """A pipe and how many instructions it had been given."""
+Key = tuple[str, str, int, int]
+"""The pipe that sets a flag, the one that waits, the first id and how many take turns."""
 Use = tuple[str, tuple[SSAValue, ...], SSAValue | None]
 """A pipe, and the buffers that an instruction reads and writes."""
 
@@ -74,8 +77,8 @@ def check_order(kernel: KernelOp) -> None:
 
 def check_body_order(kernel: KernelOp, body: Block, fixed: Fixed) -> None:
     """`check_order` of what one kind of cores runs, its own buffers and flags alone."""
-    turns = (True, False) if fixed.nested else (False,)
-    proofs = [_Proof(kernel, fixed, short) for short in turns]
+    flags: dict[SetFlagOp | WaitFlagOp, Key] = {}
+    proofs = [_Proof(kernel, fixed, short, left, flags) for short, left in fixed.runs(body)]
     for proof in proofs:
         proof.block(body)
     for proof in proofs:
@@ -85,15 +88,25 @@ def check_body_order(kernel: KernelOp, body: Block, fixed: Fixed) -> None:
 class _Proof:
     """The clocks, buffers and flags while the kernel is run."""
 
-    def __init__(self, kernel: KernelOp, fixed: Fixed, short: bool) -> None:
+    def __init__(
+        self,
+        kernel: KernelOp,
+        fixed: Fixed,
+        short: bool,
+        left_out: frozenset[ForOp],
+        keys: dict[SetFlagOp | WaitFlagOp, Key],
+    ) -> None:
         self.kernel = kernel
         self.short = short
+        self.left_out = left_out
+        self.keys = keys
+        """Pipes, first id and count of flag ops, once that was asked for."""
         self.clocks: dict[str, Clock] = {pipe: dict.fromkeys(PIPES, 0) for pipe in PIPES}
         self.complete: Clock = dict.fromkeys(PIPES, 0)
         """Per pipe: how many of its own instructions it knows to be complete."""
         self.rings: dict[SSAValue, _Ring] = {}
         self.shared = fixed.shared
-        self.trips = fixed.trips
+        self.counts = fixed.counts
         self.used = fixed.used
         self.flags: dict[tuple[str, str, int], _Flag] = {}
         self.turns: dict[SetFlagOp | WaitFlagOp, int] = {}
@@ -110,9 +123,9 @@ class _Proof:
             if isinstance(op, AllocOp):
                 self.take(op)
             elif isinstance(op, ForOp):
-                least, most = self.trips[op]
-                count = iterations(op)
-                for _ in range(min(least, count) if self.short else min(most, count)):
+                few, many = self.counts[op]
+                count = few if self.short else many
+                for _ in range(0 if op in self.left_out else count):
                     self.block(op.body)
             elif isinstance(op, Instruction):
                 self.access(op)
@@ -209,8 +222,14 @@ class _Proof:
         """The flag that the op speaks of this time."""
         count = self.turns.get(op, 0)
         self.turns[op] = count + 1
-        key = (op.src, op.dst, op.first + count % op.count)
-        return self.flags.setdefault(key, _Flag())
+        key = self.keys.get(op)
+        if key is None:
+            key = self.keys[op] = (op.src, op.dst, op.first, op.count)
+        name = (key[0], key[1], key[2] + count % key[3])
+        found = self.flags.get(name)
+        if found is None:
+            found = self.flags[name] = _Flag()
+        return found
 
     def set(self, op: SetFlagOp) -> None:
         flag = self.turn(op)
@@ -326,17 +345,45 @@ class Fixed:
 
     shared: Shared
     trips: Mapping[ForOp, tuple[int, int]]
+    counts: Mapping[ForOp, tuple[int, int]]
+    """Loop -> how often a proof runs it at least, when it runs it at all, and at most."""
     nested: bool
     used: dict[Instruction, Use] = field(default_factory=dict[Instruction, "Use"])
     """What instructions use, once that was asked for."""
+    known: dict[Block, Sequence[tuple[bool, frozenset[ForOp]]]] = field(
+        default_factory=dict[Block, "Sequence[tuple[bool, frozenset[ForOp]]]"]
+    )
+    """What proofs of a body run, once that was asked for."""
 
     @classmethod
     def of(cls, kernel: KernelOp) -> Fixed:
         """Of a kernel."""
         nested = any(isinstance(op, ForOp) and not op.over_cores for op in kernel.walk())
-        return cls(shared_bytes(kernel), trips(kernel), nested)
+        known = trips(kernel)
+        counts: dict[ForOp, tuple[int, int]] = {}
+        for op, (least, most) in known.items():
+            count = iterations(op)
+            counts[op] = (min(max(least, 1), count), min(most, count))
+        return cls(shared_bytes(kernel), known, counts, nested)
+
+    def runs(self, body: Block) -> Sequence[tuple[bool, frozenset[ForOp]]]:
+        """Whether loops inside others run for few iterations, and those that have none.
+
+        Loops that may have none are left out and run in all ways; where they are many, all of
+        them, none, and each alone.
+        """
+        found = self.known.get(body)
+        if found is None:
+            every = [op for op in body.walk() if isinstance(op, ForOp) and not self.trips[op][0]]
+            sizes = range(len(every) + 1) if len(every) <= MOST_LEFT_OUT else (0, 1, len(every))
+            left = [frozenset(part) for n in sizes for part in combinations(every, n)]
+            turns = (True, False) if self.nested else (False,)
+            found = self.known[body] = [(short, part) for part in left for short in turns]
+        return found
 
 
+MOST_LEFT_OUT = 3
+"""Loops of which every choice is left out in turn."""
 MANY = 1 << 40
 """More iterations than the proof ever needs."""
 
