@@ -227,7 +227,8 @@ def dtypes_of(given: Any) -> tuple[DataType, ...]:
         return (_dtype_of(given),)
     if not isinstance(given, list | tuple | set | frozenset):
         raise ValueError(f"dtype is {_plain(given)}, expected one such as f16, or several")
-    return tuple(_dtype_of(item) for item in cast("Sequence[int | str]", given))
+    dtypes = (_dtype_of(item) for item in cast("Sequence[int | str]", given))
+    return tuple(dtypes) if isinstance(given, list | tuple) else tuple(sorted(dtypes))
 
 
 def _dtype_of(given: int | str) -> DataType:

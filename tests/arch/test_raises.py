@@ -33,7 +33,6 @@ UNTESTED = {
         "interpreters/batched.py",
         "an index that is no loop s",
     ): "only a look ahead meets such an index, and catches it",
-    ("lowering/expand/products.py", "with offset_w"): "`infer` refuses the operand before",
 }
 """(file, longest part of a message) that no test has, and why."""
 

@@ -345,6 +345,7 @@ def test_names_of_element_types() -> None:
     names = ["f16", "float16", "DT_FLOAT16", F16, "float32", "f32", "bfloat16", "bf16", "i64"]
     wanted = (F16, F16, F16, F16, F32, F32, BF16, BF16, I64)
     assert dtypes_of(names) == wanted
+    assert dtypes_of({"bf16", "f32", "f16"}) == (F32, F16, BF16)
     assert dtypes_of(None) == ()
     assert dtypes_of("u8") == dtypes_of("ui8") == (DataType.DT_UINT8,)
 

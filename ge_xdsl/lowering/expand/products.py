@@ -49,8 +49,6 @@ def batches(build: Builder, op: GeOp) -> SSAValue:
         if n in names
     ]
     bias = build.slot("bias") if "bias" in op.prototype.input_index else None
-    if "offset_w" in op.prototype.input_index and build.slot("offset_w") is not None:
-        raise build.decline("with offset_w")
     dtype = build.dtype(x1)
     if dtype not in (*HALVES, DataType.DT_FLOAT, *CODES):
         raise build.decline(f"for element type {dtype.name}")
@@ -70,8 +68,10 @@ def _whole(build: Builder, op: GeOp, bias: SSAValue | None) -> SSAValue:
     x1, x2 = op.operands[:2]
     if bias is None or build.dtype(x1) != build.dtype(x2):
         a, b = _aligned(build, x1, x2)
-        if build.dtype(x1) != build.dtype(x2) or (a is x1 and b is x2):
+        if build.dtype(x1) != build.dtype(x2):
             raise build.decline("for integers of two types")
+        if a is x1 and b is x2:
+            raise build.decline(f"for element type {build.dtype(x1).name}")
         x1, x2 = a, b
     names = ("transpose_x1", "transpose_x2", "adj_x1", "adj_x2")
     swaps = {n: op.get_attr(n) for n in names if n in op.prototype.attr_by_name}
