@@ -230,3 +230,34 @@ def test_a_late_flag_costs_time():
     check(again, B1)
     (kernel,) = kernels_of(again).values()
     assert time_kernel(kernel, wide).cycles > 1.1 * fast
+
+
+LEFT_OUT = """
+aicore.kernel @k(%x : GM) writes (%y : GM) on vector * 1 synced {
+  aicore.for (%r : %vr) in [64] by [64] over cores {
+    %t = aicore.alloc : UB
+    %n = aicore.bound %r in [0, 1] : index
+    aicore.pipe_barrier ALL
+    aicore.copy_gm_ub %x[0, 0], %t, [64, 64] : GM, UB
+    aicore.for (%a : %va) in [FIRST] by [1] {
+      aicore.set_flag MTE2 -> V, 0
+      aicore.wait_flag MTE2 -> V, 0
+    }
+    aicore.for (%b : %vb) in [%n] by [1] {
+      aicore.vunary %t, %t, [64, 64] {kind = relu} : UB, UB
+    }
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("first", ["1", "%n"])
+def test_a_loop_that_may_have_no_iteration_orders_nothing(first):
+    """Not even for another one that may have none: each runs without the other."""
+    text = LEFT_OUT.replace("FIRST", first).replace("GM", "!aicore.tile<64x64xf16, gm>")
+    (kernel,) = kernels_of(parse_module(text.replace("UB", "!aicore.tile<64x64xf16, ub>"))).values()
+    if first == "1":
+        check_order(kernel)
+        return
+    with pytest.raises(CompileError, match="vunary on V reads .* while .* expected a flag"):
+        check_order(kernel)
