@@ -1,7 +1,11 @@
 """Convolutions with a normalisation and an activation in one step, against the op-by-op run."""
 
+import re
+
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ge_xdsl.dialects.ge.graph import main_function
 from ge_xdsl.dialects.ge.text import parse_module
@@ -404,3 +408,44 @@ def test_filters_that_would_overflow_with_a_factor_are_left_as_they_are():
     found, plain = program.run(inputs)[0], run_function(func, inputs)[0]
     assert np.isfinite(plain).all()
     np.testing.assert_allclose(found, plain, rtol=1e-5, atol=1e-5 * abs(plain).max())
+
+
+LINKS = (
+    "Add({}, s)", "Mul(s, {})", "Sub({}, three)", "Sub(six, {})", "RealDiv({}, six)", "Mul({}, n)",
+    "Add({}, r)", "Add({}, {})", "Relu({})", "HardSwish({})", "ClipByValue({}, zero, six)",
+    "LeakyRelu({}) negative_slope = 0.25 : f32", "HardSigmoid({}) alpha = 0.5 : f32, beta = 0.5 : "
+    "f32", f"Conv2D({{}}, w) {CONV}", f"Conv2D({{}}, w) {CONV}, dilations = [1, 1, 1, 2]",
+    "Identity({})", "Tanh({})", "Transpose({}, t)",
+)  # fmt: skip
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.sampled_from(LINKS), min_size=1, max_size=7),
+    st.integers(0, 5),
+    st.sampled_from([(1, 4, 6, 6), (2, 4, 7, 7), (0, 4, 5, 5), (1, 4, 3, 3)]),
+    st.sampled_from([0.0, np.nan, np.inf]),
+)
+def test_drawn_chains(links, branch, shape, odd):
+    constants = {**NUMBERS, "s": PLANES, "n": np.array(-0.5), "t": np.array([0, 1, 3, 2])}
+    names = ["c", *(f"v{i}" for i in range(len(links)))]
+    lines = [f"{names[i + 1]} = {link.replace('{}', names[i])}" for i, link in enumerate(links)]
+    lines.append(f"y = Add({names[-1]}, {names[min(branch, len(links))]})")
+    func = chain(lines, constants)
+    program = Program(func)
+    inputs = inputs_for(shape, added=shape)
+    inputs["x"][..., 1:2, 2:] += odd
+    try:
+        plain = run_function(func, inputs)
+    except CompileError as error:  # shapes that no longer fit
+        with pytest.raises(CompileError, match=re.escape(error.message)):
+            program.run(inputs)
+        return
+    for _ in range(2):
+        kept = {name: array.copy() for name, array in inputs.items()}
+        for ours, theirs in zip(program.run(inputs), plain, strict=True):
+            finite = np.abs(theirs[np.isfinite(theirs)])
+            size = finite.max() if finite.size else 1
+            np.testing.assert_allclose(ours, theirs, rtol=1e-4, atol=2e-5 * size)
+        for name, array in inputs.items():
+            np.testing.assert_array_equal(array, kept[name])
