@@ -7,7 +7,7 @@ what its row ops reduce. Beside full-size values it may have small ones, with on
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import isfinite
 
@@ -224,7 +224,35 @@ def groups(ops: Sequence[Operation], eligible: Sequence[bool]) -> list[list[GeOp
             group.start(op)
             found.append(group)
         group_of[op] = group
-    return [group.ops[::-1] for group in reversed(found)]
+    _join_casts(found, group_of, position)
+    return [group.ops[::-1] for group in reversed(found) if group.ops]
+
+
+def _join_casts(
+    found: Sequence[_Group], group_of: Mapping[Operation, _Group], position: dict[Operation, int]
+) -> None:
+    """Let casts that are chains of their own be results of the chain that has their operand.
+
+    A cast's users stand after the root of that chain, which is the last op still; the cast moves
+    to its operand.
+    """
+    for group in found:
+        (cast, *more) = group.ops
+        if cast.op_type != "Cast" or more or cast.operands[0].owner not in group_of:
+            continue
+        source = cast.operands[0].owner
+        assert isinstance(source, GeOp)
+        other = group_of[source]
+        users = [_ancestor(use.operation, position) for use in cast.results[0].uses]
+        root = position[other.ops[0]]
+        if source is other.ops[0] or len(other.ops) >= MAX_CHAIN or min(users, default=root) < root:
+            continue
+        block = source.parent
+        if shape_of(cast.results[0]) == other.domain and block is cast.parent and block is not None:
+            other.ops.insert(other.ops.index(source), cast)
+            group.ops.clear()
+            cast.detach()
+            block.insert_op_after(cast, source)
 
 
 def _ancestor(op: Operation, position: dict[Operation, int]) -> int:

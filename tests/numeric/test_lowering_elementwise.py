@@ -322,3 +322,37 @@ def test_any_graph_keeps_its_values_exactly(text):
     got, _ = aicore.run(lowered, inputs, CHIP)
     for g, w in zip(got, run_function(func, inputs), strict=True):
         np.testing.assert_array_equal(g, w)
+
+
+T32, T16 = "tensor<37x129xf32>", "tensor<37x129xf16>"
+SUM = f"""func.func @main(%a : {T32}, %b : {T32}) -> ({T32}, {T16}) {{
+  %s = ge.Add(%a, %b) : ({T32}, {T32}) -> {T32}
+  %early = CAST
+  %y = ge.Tanh(%s) : ({T32}) -> {T32}
+  %z = ge.Mul(%y, %y) : ({T32}, {T32}) -> {T32}
+  %late = CAST
+  func.return %z, RESULT : {T32}, {T16}
+}}"""
+CAST = f"ge.Cast(%s) {{dst_type = 1 : i64}} : ({T32}) -> {T16}"
+
+
+@pytest.mark.parametrize("chip", ["Ascend910B1", "Ascend310P3", "Ascend950PR_958x"])
+def test_a_second_result_that_is_a_cast_costs_no_kernel(chip):
+    text = SUM.replace("%early = CAST", "").replace("RESULT", "%late").replace("CAST", CAST)
+    _, report = check_graph(text, chip)
+    assert len(report.kernels) == 1
+
+
+def test_a_cast_that_is_needed_before_the_chain_stays_apart():
+    text = SUM.replace("%late = CAST", "").replace("RESULT", "%early").replace("CAST", CAST)
+    m, r = "tensor<37x37xf16>", "tensor<37x1xf16>"
+    lines = [
+        f"%m = ge.MatMul(%early, %early) {{transpose_x2 = true}} : ({T16}, {T16}) -> {m}",
+        f"%r = ge.ReduceMaxD(%m) {{axes = [1], keep_dims = true}} : ({m}) -> {r}",
+        f"%w = ge.Cast(%r) {{dst_type = 0 : i64}} : ({r}) -> tensor<37x1xf32>",
+        "%y = ge.Tanh(%s)",
+    ]
+    text = text.replace(lines[-1], "\n  ".join(lines))
+    text = text.replace(f"(%y, %y) : ({T32}, {T32})", f"(%y, %w) : ({T32}, tensor<37x1xf32>)")
+    _, report = check_graph(text)
+    assert "MatMul" in [kernel.name for kernel in report.kernels]
