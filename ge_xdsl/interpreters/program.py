@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from operator import is_
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -63,7 +64,7 @@ KEPT_ELEMENTS = 1 << 20
 
 
 class Program:
-    """A function ready to run, in one thread at a time; it must not change while in use."""
+    """A function ready to run, in any threads; it must not change while its program is in use."""
 
     def __init__(self, func: FuncOp, others: Others | None = None) -> None:
         raise_heap_thresholds()
@@ -96,6 +97,7 @@ class Body:
 
     def __init__(self, block: Block, others: Others | None = None) -> None:
         self.others = others
+        self.lock = Lock()
         self.slots: dict[SSAValue, int] = {value: i for i, value in enumerate(block.args)}
         self.outputs: list[int] = []
         self.first: list[Step | OtherStep] = []
@@ -161,7 +163,9 @@ class Body:
     def run(self, inputs: Sequence[Array]) -> list[Array]:
         """The values of the terminator's operands for one array per block argument."""
         if self.first:
-            self._keep()
+            with self.lock:
+                if self.first:
+                    self._keep()
         values: list[Any] = self.kept.copy()
         values[: len(inputs)] = inputs
         for step in self.steps:
@@ -244,8 +248,8 @@ class Step:
     """One op of a program."""
 
     __slots__ = (
-        "array_type", "bodies", "dead", "dtypes", "fixed_operands", "found", "inputs", "op",
-        "others", "outputs", "read", "remembers", "reshaped", "reshapes", "runner", "seen",
+        "array_type", "bodies", "dead", "dtypes", "fixed_operands", "inputs", "last", "op",
+        "others", "outputs", "read", "remembers", "reshaped", "reshapes", "runner",
         "shapes", "spare", "varying", "widens", "writer",
     )  # fmt: skip
 
@@ -278,8 +282,8 @@ class Step:
         self.writer: Writer | None = None
         self.spare: list[int] = []
         """The operands that are not read later: the writer may put the result in their memory."""
-        self.seen: Sequence[Any] | None = None
-        self.found: Sequence[Array] = ()
+        self.last: tuple[Sequence[Any], Sequence[Array]] | None = None
+        """What `recall` saw last, the operands or their shapes, and the results."""
         self.shapes: list[tuple[int, ...]] | None = None
         """The operands' shapes when sizes were checked last."""
         self.read: list[tuple[int, Array]] = []
@@ -344,18 +348,18 @@ class Step:
 
     def recall(self, arrays: Sequence[Array]) -> Sequence[Array]:
         """`run`, or what it gave last on the same arrays (for ops on shapes: the same shapes)."""
+        last = self.last  # read and written at once: other threads may run the step too
         if self.op.op_type in _SHAPES_ONLY:
-            shapes = [a.shape for a in arrays]
-            if shapes == self.seen:
-                return self.found
-            self.seen = shapes
+            key: Sequence[Any] = [a.shape for a in arrays]
+            same = last is not None and key == last[0]
         else:
-            seen = self.seen
-            if seen is not None and all(map(is_, arrays, seen)):
-                return self.found
-            self.seen = arrays
-        self.found = [_read_only(a) for a in self.run(arrays)]
-        return self.found
+            key = arrays
+            same = last is not None and all(map(is_, arrays, last[0]))
+        if last is not None and same:
+            return last[1]
+        found = [_read_only(a) for a in self.run(arrays)]
+        self.last = key, found
+        return found
 
     def run_body(self, block: Block, inputs: Sequence[Array]) -> list[Array]:
         """A subgraph's block, made ready when it is first run."""

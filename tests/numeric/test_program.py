@@ -181,3 +181,18 @@ def test_what_fails_on_a_foreign_element_type_tells_it():
     for run in (Program(func).run, lambda inputs: run_function(func, inputs)):
         with pytest.raises(CompileError, match="; operand 'x' is DT_INT32, expected DT_FLOAT16, D"):
             run({"x": np.ones((1, 1, 4, 4), np.int32)})
+
+
+def test_threads_share_a_program_from_its_first_run_on():
+    from concurrent.futures import ThreadPoolExecutor
+
+    func = main_function(parse_module(CNN))
+    runs = [np.full((1, 4, 4 + i % 5, 5), i, np.float32) for i in range(40)]
+    wanted = [run_function(func, {"x": x}) for x in runs]
+    for _ in range(5):
+        program = Program(func)
+        with ThreadPoolExecutor(4) as pool:
+            found = list(pool.map(lambda x, program=program: program.run({"x": x}), runs))
+        for ours, plain in zip(found, wanted, strict=True):
+            np.testing.assert_array_equal(ours[1], plain[1])
+            np.testing.assert_allclose(ours[0], plain[0], rtol=1e-5)
