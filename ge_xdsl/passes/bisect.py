@@ -160,7 +160,8 @@ class Bisection:
         except NotChecked as error:
             reason, found = str(error), None
         except CompileError as error:
-            return Fault(error.subject, error.message, True, error.location)
+            said = [note for note in error.notes if note.startswith("set_error_message: ")]
+            return Fault(error.subject, "; ".join([error.message, *said]), True, error.location)
         for failure in catcher.failures:
             return Fault(failure.site, f"{failure.difference} on {failure.sample}")
         if found is not None:

@@ -200,6 +200,18 @@ FINDINGS = {
         1,
         ["pass.py:*: error: Re lus: *"],
     ),
+    "a replacement that tells why": (
+        rule("Says", "return Relu(Relu(i[0]))", "return {}['x']").replace(
+            "replacement(self, inputs):",
+            "replacement(self, inputs, match, context):\n"
+            "        context.set_error_message('no licence')",
+        ),
+        1,
+        [
+            "pass.py:11: warning: Says: pattern 'find' never fired *",
+            "pass.py:18: error: Says: fails *raised KeyError: 'x'; set_error_message: no licence*",
+        ],
+    ),
     "a graph by hand": (
         '@register_fusion_pass(name="Hand", stage=LATE)\nclass Hand(FusionBasePass):\n'
         "    def run(self, graph, context):\n        return 0\n",
