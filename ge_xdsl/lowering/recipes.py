@@ -145,7 +145,10 @@ def _compare(kind: str) -> Recipe:
 
     def recipe(emit: Emitter, op: GeOp, args: Sequence[Operand]) -> int:
         a, b = args
-        if emit.element in SCALAR_ONLY or emit.element == "i16":
+        if emit.element in HELD_BY:
+            held = Emitter(emit.program, HELD_BY[emit.element])
+            return truth(emit.program, held.compare(kind, a, b))
+        if emit.element in SCALAR_ONLY:
             return emit.one_by_one(kind, a, b, "i1")
         if emit.element != "i32":
             return truth(emit.program, emit.compare(kind, a, b))
@@ -158,6 +161,10 @@ def _compare(kind: str) -> Recipe:
         return truth(emit.program, bits)
 
     return recipe
+
+
+HELD_BY = {"i8": "f16", "ui8": "f16", "i16": "f32"}
+"""Element types that are not compared by the vector unit -> one that is, with all their numbers."""
 
 
 def truth(program: Program, bits: int) -> int:
@@ -191,6 +198,9 @@ def chosen(emit: Emitter, condition: int, a: Operand, b: Operand) -> int:
     """a where the truth value holds, else b."""
     if emit.element not in SCALAR_ONLY:
         return emit.select(bits_of(emit.program, condition), a, b)
+    if emit.element in ("i8", "ui8") and isinstance(a, int) and isinstance(b, int):
+        found = Emitter(emit.program, "f16").select(bits_of(emit.program, condition), a, b)
+        return cast_to(emit.program, found, emit.element)
     size = emit.size(condition, a, b)
     mask = spread(emit.program, condition, Value("i1", size.rows, size.cols))
     return emit.program.step("scalar", (mask, emit.fit(a, size), emit.fit(b, size)), size, "select")

@@ -44,3 +44,23 @@ def test_masks_are_made_at_the_speed_of_memory(dtype):
     for given, wanted in ((x, DataType.DT_BOOL), (x.astype(bool), CODES[dtype])):
         (kernel,) = check_op("Cast", given, dst_type=int(wanted)).kernels
         assert kernel.us < 1.5 * kernel.roofline_us
+
+
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("dtype", [I8, U8, I16])
+def test_small_integers_are_compared_and_chosen(dtype, chip):
+    info = np.iinfo(dtype)
+    a, b = (np.random.default_rng(i).integers(info.min, info.max + 1, (7, 45)) for i in (0, 1))
+    a, b = a.astype(dtype), b.astype(dtype)
+    a[:, ::3] = b[:, ::3]
+    a[0, :2], b[0, :2] = (info.min, info.max), (info.max, info.min)
+    for op_type in ("Equal", "NotEqual", "Less", "LessEqual", "Greater", "GreaterEqual"):
+        check_op(op_type, a, b, chip=chip, exact=True, checked=True)
+    check_op("SelectV2", a[:, :1] > b[:, :1], a, b[0], chip=chip, exact=True, checked=True)
+
+
+def test_small_integers_are_compared_at_the_speed_of_memory():
+    x = np.arange(1 << 20).astype(I8).reshape(1024, 1024)
+    for inputs in (("Less", x, x), ("SelectV2", x > 3, x, x)):
+        (kernel,) = check_op(*inputs).kernels
+        assert kernel.us < 1.5 * kernel.roofline_us
