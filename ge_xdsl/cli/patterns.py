@@ -6,7 +6,7 @@ import argparse
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from ge_xdsl.errors import CompileError, UsageError
+from ge_xdsl.errors import CompileError, UsageError, one_line
 
 if TYPE_CHECKING:
     from xdsl.dialects.func import FuncOp
@@ -45,7 +45,7 @@ def patterns_text(session: Session) -> Iterator[str]:
     taken: set[str] = set()
     for item in found:
         with registry.contents(item, session) as contents:
-            head = f"// {item.name}: {item.kind}, {item.stage}"
+            head = f"// {one_line(item.name)}: {item.kind}, {item.stage}"
             yield "\n".join([f"{head}\n", *rules_text(item, contents, taken)])
 
 

@@ -11,7 +11,7 @@ from xdsl.ir import Operation
 
 from ge_xdsl.dialects.ge.names import describe
 from ge_xdsl.dialects.ge.op import GeOp
-from ge_xdsl.errors import counted
+from ge_xdsl.errors import counted, one_line
 from ge_xdsl.pattern.rule import Applied, Outcome
 
 SITES = 3
@@ -118,7 +118,9 @@ class Explanation:
         for (pass_name, rule), entry in self.rules.items():
             head = describe_rule(pass_name, rule) if describe_rule else _head(pass_name, rule)
             tried = len(entry.matched) + sum(len(m.sites) for m in entry.misses.values())
-            lines.append(f"{head}: {len(entry.matched)} of {counted(tried, 'site')} rewritten")
+            lines.append(
+                f"{one_line(head)}: {len(entry.matched)} of {counted(tried, 'site')} rewritten"
+            )
             if entry.matched:
                 lines.append(f"  rewrote {_listed(entry.matched)}")
             for miss in _nearest_first(entry):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ge_xdsl.dialects.ge.op import GeOp
+from ge_xdsl.errors import one_line
 from ge_xdsl.pattern.rule import Applied, Outcome
 
 
@@ -72,7 +73,14 @@ class Statistics:
         notes: dict[int, list[str]] = {}
         for (pass_name, rule), c in self.counts.items():
             numbers = (str(c.tried), str(c.matched), str(c.applied))
-            rows.append((pass_name, rule, *numbers, *((f"{c.micros:.0f}",) if time else ())))
+            rows.append(
+                (
+                    one_line(pass_name),
+                    one_line(rule),
+                    *numbers,
+                    *((f"{c.micros:.0f}",) if time else ()),
+                )
+            )
             notes[len(rows)] = [
                 f"  refused {n}: {' '.join(why.split())}" for why, n in sorted(c.refused.items())
             ]

@@ -484,3 +484,16 @@ def test_model_that_is_missing(check) -> None:
     code, _, err = check(RELUS, "none.mlir")
     assert code == 1
     assert err.startswith("none.mlir: error: ")
+
+
+def test_a_pass_name_of_two_lines_is_one_in_reports(tmp_path, monkeypatch, capsys) -> None:
+    from ge_xdsl.cli.opt import main as opt
+
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pass.py").write_text(HEAD + RELUS.replace('"Relus"', '"Re\\nlus"'))
+    (tmp_path / "g.mlir").write_text("func.func @main() {\n  func.return\n}\n")
+    assert opt(["--load", "pass.py", "--emit=patterns"]) == 0
+    assert capsys.readouterr().out.startswith("// Re lus: pattern_fusion")
+    files = ["g.mlir", "--load", "pass.py", "-p", "ge-custom-passes", "-o", "o.mlir"]
+    assert opt([*files, "--stats", "--explain"]) == 0
+    assert "\nRe lus  Relus_find_pattern" in capsys.readouterr().out
