@@ -427,7 +427,7 @@ def _check_members(**given: tuple[object, type]) -> None:
 
 
 def _bools(flat: list[Any]) -> bool:
-    return bool(flat) and all(isinstance(item, bool) for item in flat)
+    return set(map(type, flat)) == {bool}
 
 
 def _value_list(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, TypeAlias, Union, cast
 
-from ge_xdsl.compat.ge.graph.tensor import flatten
+from ge_xdsl.compat.ge.graph.tensor import any_is, flatten
 from ge_xdsl.dialects.ge.types import DataType
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def convert_to_tensor_holder(value: Any, owner_builder: GraphBuilder) -> TensorH
             f"not {type(value).__name__}"
         )
     flat, shape = _flatten_and_infer_shape(cast("Any", value))
-    dtype = DataType.DT_FLOAT if any(isinstance(v, float) for v in flat) else DataType.DT_INT64
+    dtype = DataType.DT_FLOAT if any_is(flat, float) else DataType.DT_INT64
     return owner_builder._constant(flat, dtype, shape, "scalar")
 
 
@@ -64,7 +64,7 @@ def _flatten_and_infer_shape(value: Any) -> tuple[list[Any], list[int]]:
     flat = flatten(value)
     if shape.count(0) and shape != [0]:
         raise TypeError(_LEAF)
-    if not all(isinstance(leaf, int | float) for leaf in flat):
+    if not all(issubclass(kind, int | float) for kind in set(map(type, flat))):
         raise TypeError(_LEAF)
     return flat, shape
 
@@ -73,10 +73,12 @@ def _shape(value: Any) -> list[int]:
     if not isinstance(value, list):
         return []
     parts = cast("list[Any]", value)
+    if not any_is(parts, list):
+        return [len(parts)]
     shapes = [_shape(part) for part in parts]
     if any(shape != shapes[0] for shape in shapes):
         raise ValueError("Irregular nested list: all sub-lists must have the same shape")
-    return [len(parts), *(shapes[0] if shapes else [])]
+    return [len(parts), *shapes[0]]
 
 
 def _unflatten(flat: list[Any], shape: list[int]) -> Any:

@@ -16,6 +16,8 @@ from ge_xdsl.dialects.ge.hifloat8 import as_stored, from_stored, stored_kind
 from ge_xdsl.dialects.ge.types import DataType, Format, dtype_of_numpy, numpy_dtype
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ge_xdsl.dialects.ge.types import Array
 
 _CONSTRUCTIBLE = frozenset(
@@ -218,16 +220,16 @@ def _array_of_list(data: object, dtype: DataType, shape: Shape) -> Array:
     if not isinstance(data, list):
         raise TypeError("data should be List")
     values = cast("list[Any]", data)
-    if values and all(isinstance(v, bool) for v in values):
+    if values and set(map(type, values)) == {bool}:
         dtype = DataType.DT_BOOL
     elif dtype == DataType.DT_DOUBLE:
         raise RuntimeError("DT_DOUBLE is not supported in python Tensor constructor")
     elif dtype not in _CONSTRUCTIBLE or dtype == DataType.DT_BOOL:
         name = getattr(dtype, "name", dtype)
         raise RuntimeError(f"Failed to create Tensor with data type: {name}")
-    wrong = next((v for v in values if not hasattr(v, "__float__")), None)
+    wrong = next((kind for kind in map(type, values) if not hasattr(kind, "__float__")), None)
     if wrong is not None:
-        raise TypeError(f"data should be List of numbers, not of {type(wrong).__name__}")
+        raise TypeError(f"data should be List of numbers, not of {wrong.__name__}")
     kind = numpy_dtype(dtype)
     if kind.kind in "iu":
         wrap = 1 << (8 * kind.itemsize)
@@ -276,4 +278,11 @@ def flatten(value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     parts = cast("list[Any]", value)
+    if not any_is(parts, list):
+        return list(parts)
     return list(itertools.chain.from_iterable(flatten(part) for part in parts))
+
+
+def any_is(items: Iterable[Any], kind: type) -> bool:
+    """Whether an item is an instance of `kind`; each type among them is asked once."""
+    return any(issubclass(found, kind) for found in set(map(type, items)))
