@@ -32,7 +32,10 @@ def reduced_file(input_path: str, output: str | None) -> str:
 
 
 def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Session) -> int:
-    """Search, print a line per fact and write the reduced graph; 1 when a pass is wrong."""
+    """Search, print a line per fact and write the reduced graph.
+
+    1 when a pass is wrong, or none could be checked.
+    """
     from ge_xdsl.cli import source
     from ge_xdsl.cli.arrays import sample_shapes
     from ge_xdsl.cli.compile import show_messages
@@ -54,8 +57,8 @@ def bisect(args: argparse.Namespace, passes: Sequence[ModulePass], session: Sess
     finally:
         show_messages(session)
     if finding is None:
-        report(f"note: {search.summary()}")
-        return 0
+        report(f"{'error' if search.blind else 'note'}: {search.summary()}")
+        return 1 if search.blind else 0
     write_module(finding.reduced, file, session, False)
     print_text("".join(f"{line}\n" for line in finding.lines(file)))
     return 1

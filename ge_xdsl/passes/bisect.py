@@ -134,9 +134,16 @@ class Bisection:
                 return self.locate(place, item, before, fault)
         return None
 
+    @property
+    def blind(self) -> bool:
+        """Whether there were passes, and none could be checked."""
+        return bool(self.unchecked) and not self.checked
+
     def summary(self) -> str:
         """What was checked, in one line."""
         parts = [f"no pass is wrong, {self.checked} checked by numbers"]
+        if self.blind:
+            parts = ["no pass is checked by numbers, expected a graph that runs before and after"]
         parts += [f"{count} not checked: {why}" for why, count in sorted(self.unchecked.items())]
         return "; ".join(parts)
 
