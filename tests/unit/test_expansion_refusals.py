@@ -58,7 +58,7 @@ CASES = [
         "{split_item = 3, group_type = 2, transpose_x = true}",
         "for more than 8 groups of inner rows, or a list of them",
     ),
-    ("BatchMatMulV2(<2x3x4xi8>, <2x4x5xi8>)", "for integers of two types"),
+    ("BatchMatMulV2(<2x3x4xi8>, <2x4x5xi8>)", "for element type DT_INT8"),
     (
         "STFT(<64xf16>) {n_fft = 16, hop_length = 4, win_length = 16, onesided = true, "
         "return_complex = false}",

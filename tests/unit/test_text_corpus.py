@@ -9,6 +9,9 @@ from ge_xdsl.dialects.ge.fasttext import LineParser
 from ge_xdsl.dialects.ge.text import GeContext, GeParser, module_text, parse_module
 from ge_xdsl.errors import CompileError
 
+USED_BEFORE = "aicore.kernel C6"
+"""The rule whose bad examples use values before their definition: xDSL's comparison of structures
+takes no such module for equal to any, their text alone is compared."""
 FOLDER = Path(__file__).parents[1] / "filecheck"
 FILES = sorted(path for path in FOLDER.rglob("*.mlir") if "Output" not in path.parts)
 
@@ -42,7 +45,8 @@ def test_the_fast_path_reads_what_the_general_parser_reads(corpus, monkeypatch):
     monkeypatch.setattr(GeParser, "_parse_builtin_dense_attr", Parser._parse_builtin_dense_attr)
     for path, text, module in corpus:
         slow = parse_module(text)
-        assert slow.is_structurally_equivalent(module), path
+        if f"RULE {USED_BEFORE}" not in text:
+            assert slow.is_structurally_equivalent(module), path
         assert module_text(slow, generic=True) == module_text(module, generic=True), path
 
 

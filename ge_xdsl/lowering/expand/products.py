@@ -66,10 +66,8 @@ def batches(build: Builder, op: GeOp) -> SSAValue:
 def _whole(build: Builder, op: GeOp, bias: SSAValue | None) -> SSAValue:
     """Products of integers without their bias, which is added in i32."""
     x1, x2 = op.operands[:2]
-    if bias is None or build.dtype(x1) != build.dtype(x2):
+    if bias is None:
         a, b = _aligned(build, x1, x2)
-        if build.dtype(x1) != build.dtype(x2):
-            raise build.decline("for integers of two types")
         if a is x1 and b is x2:
             raise build.decline(f"for element type {build.dtype(x1).name}")
         x1, x2 = a, b
