@@ -14,6 +14,11 @@ from ge_xdsl.errors import CompileError, Location, UsageError, one_line
 DEBUG = "GE_XDSL_DEBUG"
 """Environment variable: 1 shows the traceback of an internal error."""
 
+ONE_THREAD = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""What numpy's libraries of products read when they are loaded. Products that several threads
+share are rounded otherwise than those of one, and digests must not depend on the cores; the
+products of most models are so small that threads make them slower, too."""
+
 COLLECT_AFTER = (100_000, 50, 1000)
 """Thresholds of the garbage collector: a graph is many objects and few cycles."""
 
@@ -25,6 +30,8 @@ def run_tool(prog: str, tool: Callable[[Sequence[str]], int], argv: Sequence[str
     """
     if argv is None:  # the process is ours
         gc.set_threshold(*COLLECT_AFTER)
+        for name in ONE_THREAD:
+            os.environ.setdefault(name, "1")
         argv = sys.argv[1:]
     try:
         code = tool(argv)

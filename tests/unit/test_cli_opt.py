@@ -419,6 +419,23 @@ def test_exit_codes(capsys, monkeypatch, error, code, text):
     assert capsys.readouterr().err == text
 
 
+@pytest.mark.parametrize(("given", "threads"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_products_of_a_tool_are_those_of_one_thread(given, threads):
+    """What the user sets stays; a `main` that is called by other code sets nothing."""
+    source = """if True:
+        import os, sys
+        from ge_xdsl.cli.failures import run_tool
+        run_tool("t", lambda argv: print(os.environ.get("OPENBLAS_NUM_THREADS")) or 0, [])
+        run_tool("t", lambda argv: print(os.environ["OPENBLAS_NUM_THREADS"]) or 0, None)
+        assert "numpy" not in sys.modules, "it is loaded with the threads it had"
+    """
+    env = {k: v for k, v in os.environ.items() if k not in failures.ONE_THREAD} | given
+    done = subprocess.run(
+        [sys.executable, "-c", source], env=env, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == [given.get("OPENBLAS_NUM_THREADS", "None"), threads]
+
+
 def test_an_internal_error_is_one_line(capsys, monkeypatch):
     monkeypatch.delenv("GE_XDSL_DEBUG", raising=False)
     error = KeyError("gone")
