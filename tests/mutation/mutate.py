@@ -30,6 +30,7 @@ GROUPS = {
     "rewrite": (
         "unit/test_engine_conformance_passes.py",
         "unit/test_pattern_rewrite.py",
+        "unit/test_pattern_rewrite_types.py",
         "unit/test_driver.py",
     ),
     "plans": ("unit/test_pattern_plan.py",),

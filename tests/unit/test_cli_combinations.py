@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from wrong_pass import WRONG_PASS
 
 from ge_xdsl.cli import atc, atc_options, check, opt, run
 from ge_xdsl.passes.loader import unload
@@ -12,25 +13,13 @@ GRAPH = """func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   func.return %y : tensor<4xf32>
 }
 """
-PASS = """from ge.es.all import Abs, Neg
-from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
-
-@register_fusion_pass(name="Wrong", stage=PassStage.BEFORE_INFER_SHAPE)
-class Wrong(PatternFusionPass):
-    @pattern
-    def neg(self, inputs):
-        return Neg(inputs[0])
-
-    def replacement(self, inputs):
-        return Abs(inputs[0])
-"""
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "g.mlir").write_text(GRAPH)
-    (tmp_path / "wrong.py").write_text(PASS)
+    (tmp_path / "wrong.py").write_text(WRONG_PASS)
     yield tmp_path
     unload()
 

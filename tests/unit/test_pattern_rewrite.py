@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from graph_text import graph, module_of, node, types_of
+from replace_case import ONE, PAIR, boundary, value
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, StringAttr, i64
-from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
 from ge_xdsl.compat.ge.graph.graph import Graph
@@ -14,29 +15,11 @@ from ge_xdsl.dialects.ge.data import ControlEdgeOp
 from ge_xdsl.dialects.ge.graph import verify
 from ge_xdsl.dialects.ge.op import GeOp
 from ge_xdsl.dialects.ge.text import GeContext, module_text, parse_module
-from ge_xdsl.dialects.ge.types import DataType, Tensor
 from ge_xdsl.errors import CompileError
 from ge_xdsl.interpreters.ge import run_function
 from ge_xdsl.passes.dce import GeDcePass
 from ge_xdsl.pattern.provenance import ORIGIN_NAMES, ORIGIN_TYPES, PASS_NAME
 from ge_xdsl.pattern.rewrite import Boundary, Scope, replace, replace_in
-
-
-def value(func: FuncOp, name: str) -> SSAValue:
-    """A tensor of a graph: `n`, `n:1` or a graph input `x`."""
-    base, _, index = name.partition(":")
-    names = [op.node_name for op in func.walk() if isinstance(op, GeOp)]
-    if base in names:
-        return node(func, base).results[int(index or 0)]
-    inputs = func.attributes["ge.input_names"]
-    assert isinstance(inputs, ArrayAttr)
-    return func.body.block.args[[str(n.data) for n in inputs].index(base)]
-
-
-def boundary(func: FuncOp, inputs: str, outputs: str) -> Boundary:
-    return Boundary(
-        [value(func, n) for n in inputs.split()], [value(func, n) for n in outputs.split()]
-    )
 
 
 def outputs_of(func: FuncOp) -> list[np.ndarray]:
@@ -424,9 +407,6 @@ def set_attr(func: FuncOp, name: str, key: str, text: str | int) -> None:
     node(func, name).attributes[key] = attr
 
 
-PAIR = "x\n a = Abs(x)\n y = Neg(a)\n return y"
-ONE = "a\n n = Neg(a)\n return n"
-
 FAILURES: dict[str, tuple[str, str, str, str, dict[str, tuple[str, str | int]], str]] = {
     # graph, inputs, outputs, replacement, node -> (attribute, value), error
     "input count": (
@@ -571,69 +551,3 @@ def test_boundary_of_another_graph_fails() -> None:
     module_of(func, other)
     with pytest.raises(CompileError, match="Boundary is not in the graph, expected one of its own"):
         replace(other.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
-
-
-def test_types_are_inferred_from_the_real_inputs() -> None:
-    func = graph("x[2,3]\n a = Abs(x)\n y = Neg(a)\n return y")
-    module = module_of(func)
-    (new,) = replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
-    assert new.results[0].type == Tensor(DataType.DT_FLOAT, (2, 3)).type
-    verify(module)
-
-
-def test_types_follow_constant_values() -> None:
-    """Two replacements that differ in the value of a constant only."""
-    for shape in ([8, 2], [2, 8], [8, 2]):
-        func = graph("x\n y = Neg(x)\n return y")
-        module = module_of(func)
-        func.body.block.last_op.operands[0].owner.results[0]._type = Tensor(  # pyright: ignore
-            DataType.DT_FLOAT, None
-        ).type
-        func.update_function_type()
-        new = graph(f"a\n s = Const int32 {shape}\n r = Reshape(a, s)\n return r", "r")
-        made = replace(func.body.block, boundary(func, "x", "y"), new)
-        assert made[1].results[0].type == Tensor(DataType.DT_FLOAT, tuple(shape)).type
-        verify(module)
-
-
-def test_graph_output_that_becomes_known_changes_the_signature() -> None:
-    func = graph("x\n y = Neg(x)\n return y")
-    module = module_of(func)
-    dynamic = Tensor(DataType.DT_FLOAT, None).type
-    node(func, "y").results[0]._type = dynamic
-    func.update_function_type()
-    verify(module)
-    replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
-    assert list(func.function_type.outputs) == [Tensor(DataType.DT_FLOAT, (4, 4)).type]
-    verify(module)
-
-
-def test_replacement_holds_ge_ops_only() -> None:
-    func = graph(PAIR)
-    module = module_of(func)
-    before = module_text(module)
-    new = graph(ONE, "r")
-    types = [arg.type for arg in new.body.block.args]
-    new.body.block.insert_op_before(CallOp("f", list(new.body.block.args), types), node(new, "n"))
-    with pytest.raises(CompileError, match="replacement holds func.call, expected GE ops"):
-        replace(func.body.block, boundary(func, "x", "y"), new)
-    assert module_text(module) == before
-
-
-def test_without_inference_unknown_types_come_from_the_readers() -> None:
-    func = graph(PAIR)
-    module_of(func)
-    new = graph("a\n n = Neg(a)\n m = Neg(n)\n return m", "r")
-    for name in ("n", "m"):
-        node(new, name).results[0]._type = Tensor(DataType.DT_UNDEFINED, None).type
-    made = replace(func.body.block, boundary(func, "x", "y"), new, infer=False)
-    assert made[1].results[0].type == Tensor(DataType.DT_FLOAT, (4, 4)).type
-
-
-def test_known_dimensions_of_the_readers_are_kept() -> None:
-    func = graph(PAIR)
-    module_of(func)
-    dynamic = Tensor(DataType.DT_FLOAT, None).type
-    func.body.block.args[0]._type = dynamic
-    (new,) = replace(func.body.block, boundary(func, "x", "y"), graph(ONE, "r"))
-    assert new.results[0].type == Tensor(DataType.DT_FLOAT, (4, 4)).type

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from wrong_pass import WRONG_PASS
 from xdsl.pattern_rewriter import PatternRewriter
 
 from ge_xdsl.cli.opt import main
@@ -187,20 +188,6 @@ def test_samples():
     assert not sample(tensor, "zeros", 1, SIZES[0]).any()
     with pytest.raises(NotChecked, match="DT_VARIANT has no numpy type"):
         sample(Tensor(DataType.DT_VARIANT, ()), "zeros", 0, SIZES[0])
-
-
-WRONG_PASS = """from ge.es.all import Abs, Neg
-from ge.passes import PassStage, PatternFusionPass, pattern, register_fusion_pass
-
-@register_fusion_pass(name="Wrong", stage=PassStage.BEFORE_INFER_SHAPE)
-class Wrong(PatternFusionPass):
-    @pattern
-    def neg(self, inputs):
-        return Neg(inputs[0])
-
-    def replacement(self, inputs):
-        return Abs(inputs[0])
-"""
 
 
 @pytest.fixture
